@@ -1,0 +1,1 @@
+"""gpubroker: from provider prices to a verified purchase plan."""

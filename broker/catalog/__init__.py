@@ -1,0 +1,1 @@
+"""The store of offers: append-only observations in SQL."""

@@ -1,0 +1,124 @@
+"""Candidates: a workload on a shape in a layout, with what it needs and what it gives."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from broker.domain.gpu import Precision
+from broker.domain.offer import Shape
+from broker.domain.quantities import Frozen, Share
+
+
+class Label(StrEnum):
+    """How far a figure can be trusted."""
+
+    MEASURED = "measured"
+    CALIBRATED = "calibrated"
+    ESTIMATED = "estimated"
+
+
+class Layout(Frozen):
+    """How the work is split over GPUs; `zero_stage` and `micro_batch` are for training only."""
+
+    tensor: Annotated[int, Field(ge=1)] = 1
+    pipeline: Annotated[int, Field(ge=1)] = 1
+    data: Annotated[int, Field(ge=1)] = 1
+    zero_stage: int = 0
+    micro_batch: int = 1
+    recomputation: bool = False
+
+    @property
+    def gpus(self) -> int:
+        """Count the GPUs that work together."""
+        return self.tensor * self.pipeline * self.data
+
+    def __str__(self) -> str:
+        parts = [("tp", self.tensor), ("pp", self.pipeline), ("dp", self.data)]
+        return "·".join(f"{name}{size}" for name, size in parts if size > 1) or "tp1"
+
+
+class MemoryUse(Frozen):
+    """GiB on each GPU: what the work takes, and what the GPU has."""
+
+    weights_gib: float
+    kv_cache_gib: float = 0.0
+    states_gib: float = 0.0
+    activations_gib: float = 0.0
+    reserve_gib: float = 0.0
+    available_gib: float
+
+    @property
+    def used_gib(self) -> float:
+        """Sum the parts."""
+        parts = (self.weights_gib, self.kv_cache_gib, self.states_gib)
+        return sum(parts) + self.activations_gib + self.reserve_gib
+
+
+class ErrorBand(Frozen):
+    """The 90 % band as factors on the figure: the true rate lies between low and high of it."""
+
+    low_factor: float
+    high_factor: float
+
+
+class ClassRate(Frozen):
+    """What one replica sustains of one size class alone, within the latency objective."""
+
+    requests_per_s: float
+    concurrency: float
+    ttft_s: float
+    tpot_s: float
+
+
+class ServingCandidate(Frozen):
+    """One replica of a service on part of a node. `rates` follow the service's size classes.
+
+    A rate of 0 means that this class cannot meet its objective here. `rtt_s` is the network round
+    trip that the first token's objective was reduced by. The safety margin is already taken off.
+    """
+
+    id: str
+    service: str
+    gpu: str
+    precision: Precision
+    layout: Layout
+    rtt_s: float
+    memory: MemoryUse
+    rates: tuple[ClassRate, ...]
+    label: Label
+    band: ErrorBand
+    assumptions: tuple[str, ...] = ()
+
+
+class TrainingCandidate(Frozen):
+    """A run on whole nodes of one shape.
+
+    `tokens_per_s` counts useful work while the gang is up, safety margin, checkpoints and expected
+    losses already taken off; `useful_share` is the part of the up time that those leave.
+    `startup_s` is paid each time the gang starts.
+    """
+
+    id: str
+    run: str
+    shape: Shape
+    nodes: Annotated[int, Field(ge=1)]
+    on_spot: bool
+    layout: Layout
+    memory: MemoryUse
+    tokens_per_s: Annotated[float, Field(gt=0)]
+    useful_share: Share
+    startup_s: float
+    mfu: float
+    label: Label
+    band: ErrorBand
+    assumptions: tuple[str, ...] = ()
+
+
+class Refusal(Frozen):
+    """A shape that cannot carry a workload, and why: `reason` is short, `detail` has figures."""
+
+    workload: str
+    subject: str
+    reason: str
+    detail: str

@@ -1,0 +1,86 @@
+"""A case: everything that decides a plan, gathered for the program and for the independent check.
+
+A *machine* is a provider's node type in one place (`Offer.machine`); its offers are the ways to
+pay for it. Firm nodes are all but spot.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from broker.domain.candidate import ServingCandidate, TrainingCandidate
+from broker.domain.offer import Offer
+from broker.domain.quantities import HOURS_PER_MONTH
+from broker.domain.workload import Workloads
+
+MONTHS_PER_YEAR = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ServingOption:
+    """A way to serve a service's users of one region: a candidate on a machine, firm or spot."""
+
+    service: str
+    user_region: str
+    machine: str
+    on_spot: bool
+    candidate: ServingCandidate
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOption:
+    """A way to do a run: a candidate on a machine, and what it costs to bring the data there."""
+
+    run: str
+    machine: str
+    candidate: TrainingCandidate
+    egress_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedNodes:
+    """Nodes of a machine that are already paid for, until an instant or beyond the horizon."""
+
+    machine: str
+    nodes: int
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The demand, the offers that may be bought, and all options that fit and meet objectives.
+
+    `offers` are plannable: allowed by the policy, fresh, placed, with whole GPUs, one key each.
+    `machines` gives the hardware and place of every machine through one of its offers.
+    """
+
+    workloads: Workloads
+    offers: tuple[Offer, ...]
+    machines: Mapping[str, Offer]
+    serving: tuple[ServingOption, ...]
+    training: tuple[TrainingOption, ...]
+    owned: tuple[OwnedNodes, ...]
+
+
+def breakeven_utilization(offer: Offer, on_demand: Offer | None, trend_per_year: float) -> float:
+    """Give the share of its hours that a commitment must be used to beat renting on demand.
+
+        min(1, committed $/h ÷ (on-demand $/h × mean of (1+r)^τ over the term))
+
+    `on_demand` is the same machine's offer; without one the commitment must always be used (1.0).
+    """
+    if on_demand is None or offer.commitment is None:
+        return 1.0
+    years = offer.commitment.term_months / MONTHS_PER_YEAR
+    growth = math.log1p(trend_per_year)
+    mean_trend = math.expm1(growth * years) / (growth * years) if growth else 1.0
+    expected = float(on_demand.usd_per_hour) * mean_trend
+    return min(1.0, float(offer.effective_usd_per_hour) / expected)
+
+
+def committed_hours(offer: Offer) -> Decimal:
+    """Give the hours of the commitment's term; a month has 730."""
+    months = offer.commitment.term_months if offer.commitment else 0
+    return months * HOURS_PER_MONTH

@@ -1,0 +1,189 @@
+"""The plan: purchases, assignments, cost lines, proof and reasons. The one truth of all reports.
+
+Counts over time are steps: they hold from `from_at` until `to_at`, and there is none in between.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from broker.domain.candidate import ServingCandidate, TrainingCandidate
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.quantities import Frozen, Instant, Usd
+from broker.domain.workload import Workloads
+
+SCHEMA = "gpubroker.plan/1"
+
+
+class Status(StrEnum):
+    """How good the plan is proven to be."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+
+
+class NodeStep(Frozen):
+    """So many nodes from one instant to another."""
+
+    from_at: Instant
+    to_at: Instant
+    nodes: Annotated[int, Field(ge=1)]
+
+
+class Purchase(Frozen):
+    """Nodes of one offer: what to reserve, rent, bid for, or take from what is owned.
+
+    `usd` is the cost inside the horizon. A commitment is charged for its hours inside the horizon
+    with its share of the upfront; what is owed for the rest of the term is `later_usd`.
+    `upfront_usd` is the cash due at the start.
+    """
+
+    id: str
+    offer: str
+    price_kind: PriceKind
+    steps: tuple[NodeStep, ...]
+    node_hours: Decimal
+    usd: Usd
+    upfront_usd: Usd = Decimal(0)
+    later_usd: Usd = Decimal(0)
+    breakeven_utilization: float | None = None
+
+
+class ServingStep(Frozen):
+    """Replicas from one instant to another, and the requests/s of each size class sent to them."""
+
+    from_at: Instant
+    to_at: Instant
+    replicas: Annotated[int, Field(ge=1)]
+    requests_per_s: tuple[float, ...]
+
+
+class ServingAssignment(Frozen):
+    """A group of replicas of one service for the users of one region, on one machine."""
+
+    service: str
+    user_region: str
+    machine: str
+    on_spot: bool
+    candidate: ServingCandidate
+    steps: tuple[ServingStep, ...]
+
+
+class RunStep(Frozen):
+    """The run's gang is up from one instant to another."""
+
+    from_at: Instant
+    to_at: Instant
+
+
+class TrainingAssignment(Frozen):
+    """A run on whole nodes of one machine. `tokens` is the work that the steps finish."""
+
+    run: str
+    machine: str
+    on_spot: bool
+    candidate: TrainingCandidate
+    steps: tuple[RunStep, ...]
+    tokens: float
+
+
+class Term(StrEnum):
+    """The named terms of the objective; a cost line is one of them."""
+
+    ON_DEMAND = "on_demand"
+    SPOT = "spot"
+    COMMITMENT_HOURS = "commitment_hours"
+    UPFRONT = "upfront"
+    OWNED = "owned"
+    EGRESS = "egress"
+
+
+class CostLine(Frozen):
+    """One part of the total: a term, what it is for (a purchase's id or a run), and its dollars."""
+
+    term: Term
+    subject: str
+    usd: Usd
+
+
+class Comparison(Frozen):
+    """The cost of the same demand under a narrower strategy; None where it has no plan."""
+
+    strategy: str
+    status: Status
+    total_usd: Usd | None
+    bound_usd: Usd | None
+    gap_fraction: float | None
+
+
+class RejectedCount(Frozen):
+    """How many offers one reason removed, with one of them as an example."""
+
+    reason: str
+    offers: int
+    example: str
+
+
+class CatalogRef(Frozen):
+    """The catalog that the plan was made from."""
+
+    snapshot: str
+    offers: int
+    as_of: Instant
+    oldest_price_at: Instant | None
+
+
+class SolveSettings(Frozen):
+    """What decides the answer besides the inputs."""
+
+    gap_fraction: float
+    time_limit_s: float
+    seed: int
+
+
+class Plan(Frozen):
+    """A purchase plan. `total_usd` is the sum of the cost lines, and what the bound is under.
+
+    No plan under the same rules and catalog costs less than `bound_usd`;
+    `gap_fraction` is (total − bound) / total.
+    """
+
+    schema_: Literal["gpubroker.plan/1"] = Field(default="gpubroker.plan/1", alias="schema")
+    status: Status
+    total_usd: Usd
+    bound_usd: Usd
+    gap_fraction: Annotated[float, Field(ge=0, le=1)]
+    catalog: CatalogRef
+    workloads_sha256: str
+    settings: SolveSettings
+    purchases: tuple[Purchase, ...]
+    serving: tuple[ServingAssignment, ...]
+    training: tuple[TrainingAssignment, ...]
+    cost_lines: tuple[CostLine, ...]
+    comparisons: tuple[Comparison, ...]
+    rejected: tuple[RejectedCount, ...]
+    warnings: tuple[str, ...]
+    workloads: Workloads
+    offers: tuple[Offer, ...]
+
+    @model_validator(mode="after")
+    def _total_is_sum_of_lines(self) -> Self:
+        lines = sum((line.usd for line in self.cost_lines), Decimal(0))
+        if lines != self.total_usd:
+            raise ValueError(f"the cost lines add up to {lines}, but total_usd is {self.total_usd}")
+        return self
+
+
+def cheapest_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Order comparisons by cost, those without a plan last."""
+    return sorted(comparisons, key=lambda one: (one.total_usd is None, one.total_usd or 0))
+
+
+def nodes_at(steps: Sequence[NodeStep], moment: datetime) -> int:
+    """Count the nodes in place at one instant."""
+    return sum(step.nodes for step in steps if step.from_at <= moment < step.to_at)

@@ -1,0 +1,122 @@
+"""Numbers with a unit, money that is never a float, and the base class of every value."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+MICRO_USD = Decimal("0.000001")
+HOURS_PER_MONTH = Decimal(730)
+"""Hours of a billing month: the 730 that AWS, Azure and GCP use for monthly prices."""
+
+_DURATION_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZE_GB = {"MB": 0.001, "GB": 1.0, "TB": 1000.0, "PB": 1e6}
+
+
+class Frozen(BaseModel):
+    """A value: immutable, strict about types, closed to unknown fields."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+def quantize_usd(usd: Decimal) -> Decimal:
+    """Round to the micro-dollar, the smallest amount the solver and the store can hold."""
+    return usd.quantize(MICRO_USD)
+
+
+def parse_duration(value: object) -> object:
+    """Read "12 min", "800 ms", "1h" or "2 d" as a timedelta; leave any other type alone.
+
+    Raises:
+        ValueError: the text has no unit, or one that is not ms, s, min, h or d.
+    """
+    if isinstance(value, str) and not value.startswith("P"):
+        amount, unit = _split_unit(value, _DURATION_S, "a duration such as 12 min or 800 ms")
+        return timedelta(seconds=amount * _DURATION_S[unit])
+    if isinstance(value, (int, float)):
+        message = f"{value!r} has no unit; write a duration such as 12 min or 800 ms"
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports value errors only
+    return value
+
+
+def parse_size_gb(value: object) -> object:
+    """Read "1.5 TB" as gigabytes (10⁹ bytes); leave numbers alone.
+
+    Raises:
+        ValueError: the text has no unit, or one that is not MB, GB, TB or PB.
+    """
+    if isinstance(value, str):
+        amount, unit = _split_unit(value, _SIZE_GB, "a size such as 20 TB or 500 GB")
+        return amount * _SIZE_GB[unit]
+    return value
+
+
+def parse_instant(value: object) -> object:
+    """Read an ISO date (midnight UTC) or instant; one without a zone is taken as UTC.
+
+    Raises:
+        ValueError: the text is no ISO date or instant.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError as cause:
+            raise ValueError(f"{value!r} is no date; write 2026-12-01 or an instant") from cause
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    if hasattr(value, "timetuple"):  # a date, as YAML gives it
+        return datetime.fromisoformat(str(value)).replace(tzinfo=UTC)
+    return value
+
+
+def _split_unit(text: str, units: dict[str, float], expected: str) -> tuple[float, str]:
+    stripped = text.strip()
+    for unit in sorted(units, key=len, reverse=True):
+        number = stripped.removesuffix(unit).strip()
+        if number != stripped and _is_number(number):
+            return float(number), unit
+    raise ValueError(f"{text!r} is not {expected} (units: {', '.join(units)})")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parse_count(value: object) -> object:
+    return Fraction(value) if isinstance(value, (str, int)) else value
+
+
+Usd = Annotated[Decimal, Field(ge=0), AfterValidator(quantize_usd)]
+"""Dollars, to the micro-dollar."""
+
+SignedUsd = Annotated[Decimal, AfterValidator(quantize_usd)]
+"""Dollars that may be below zero: savings and differences."""
+
+Gib = Annotated[float, Field(gt=0)]
+"""Capacity in GiB (2³⁰ bytes)."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A part of one, never a percentage."""
+
+Duration = Annotated[timedelta, Field(ge=timedelta(0)), BeforeValidator(parse_duration)]
+"""A length of time; files write it with its unit."""
+
+SizeGb = Annotated[float, Field(ge=0), BeforeValidator(parse_size_gb)]
+"""A size of data in GB (10⁹ bytes); files write it with its unit."""
+
+Instant = Annotated[datetime, BeforeValidator(parse_instant)]
+"""A point in time, aware, UTC; a bare date is its first moment."""
+
+GpuCount = Annotated[
+    Fraction,
+    BeforeValidator(_parse_count),
+    Field(gt=0),
+    PlainSerializer(str, return_type=str),
+]
+"""GPUs of a node: a whole number, or a part of one such as 1/6 of an A10; written as text."""

@@ -1,0 +1,61 @@
+"""The load of a service over the horizon: one number a slot, the highest inside it."""
+
+import math
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from broker.domain.horizon import Horizon
+from broker.domain.workload import LoadCurve, Service
+
+_STEP = timedelta(minutes=15)
+_SATURDAY = 5
+
+
+def load_requests_per_s(service: Service, horizon: Horizon) -> tuple[float, ...]:
+    """Give the requests/s to carry in each slot: the peak of the slot and of the start-up after it.
+
+    A replica serves only after its start-up time, so it must be bought that much before the load
+    comes: the load of a slot counts from `start_up` before the slot ends on.
+    """
+    curve = service.traffic.requests_per_s
+    exponent = _sharpness(curve)
+    return tuple(
+        max(
+            _load_at(curve, moment, exponent)
+            for moment in _moments(slot.start_at, slot.end_at + service.start_up)
+        )
+        for slot in horizon.slots()
+    )
+
+
+def _moments(start: datetime, end: datetime) -> list[datetime]:
+    count = max(1, math.ceil((end - start) / _STEP))
+    return [start + number * _STEP for number in range(count)]
+
+
+def _load_at(curve: LoadCurve, moment: datetime, exponent: float) -> float:
+    """Follow a raised cosine with its top at the peak hour, sharpened where peak > 2 × mean."""
+    local = moment.astimezone(ZoneInfo(curve.timezone))
+    hour = local.hour + local.minute / 60
+    bell = (1 + math.cos(math.tau * (hour - curve.peak_hour) / 24)) / 2
+    base = max(0.0, 2 * curve.mean - curve.peak)
+    factor = curve.weekend_factor if local.weekday() >= _SATURDAY else 1.0
+    return factor * (base + (curve.peak - base) * math.pow(bell, exponent))
+
+
+def _sharpness(curve: LoadCurve) -> float:
+    """Find k so that the mean of bellᵏ over a day, Γ(k+½) / (√π Γ(k+1)), is mean / peak."""
+    if 2 * curve.mean >= curve.peak:
+        return 1.0
+    low, high = 1.0, 1e4
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _mean_of_bell(middle) > curve.mean / curve.peak:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _mean_of_bell(exponent: float) -> float:
+    return math.exp(math.lgamma(exponent + 0.5) - math.lgamma(exponent + 1)) / math.sqrt(math.pi)

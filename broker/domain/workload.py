@@ -1,0 +1,310 @@
+"""Workloads: the demand that a plan must meet, and the policy that it must keep.
+
+The fields are those of the workloads file. Durations and sizes are written with their unit.
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from broker.domain.gpu import Precision
+from broker.domain.horizon import Horizon
+from broker.domain.offer import Payment, PriceKind
+from broker.domain.quantities import Duration, Frozen, Instant, Share, SizeGb, Usd
+
+SCHEMA = "gpubroker.workloads/1"
+_SHARE_SLACK = 1e-6
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError) as cause:
+        raise ValueError(f"{name!r} is no time zone; write one such as America/New_York") from cause
+    return name
+
+
+class AllowDeny(Frozen):
+    """What may be used. An empty `allow` allows all; `deny` wins over `allow`."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+
+class CommitmentPolicy(Frozen):
+    """How far the buyer is willing to commit; `max_term_months: 0` forbids commitments."""
+
+    max_term_months: Annotated[int, Field(ge=0)] = 12
+    payments: tuple[Payment, ...] = tuple(Payment)
+    max_upfront_usd: Usd | None = None
+
+
+class Sharing(StrEnum):
+    """Whether training and serving may use the same committed nodes."""
+
+    CONVERGED = "converged"
+    SPLIT = "split"
+
+
+class Policy(Frozen):
+    """Rules over the whole plan.
+
+    `price_trend_per_year` is the expected relative change of market prices (−0.25: a quarter
+    cheaper in a year). `safety_margin` is taken off every estimated rate. `max_groups` limits how
+    many kinds of replica serve one service in one user region.
+    """
+
+    providers: AllowDeny = AllowDeny()
+    regions: AllowDeny = AllowDeny()
+    certifications: tuple[str, ...] = ()
+    budget_usd_per_month: Usd | None = None
+    commitments: CommitmentPolicy = CommitmentPolicy()
+    price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
+    safety_margin: Annotated[float, Field(ge=0, lt=1)] = 0.15
+    sharing: Sharing = Sharing.CONVERGED
+    max_groups: Count = 2
+    allow_stale: bool = False
+
+
+class Quota(Frozen):
+    """At most `gpus` at one time on the offers that match every field that is given."""
+
+    provider: str
+    gpus: Annotated[int, Field(ge=0)]
+    region: str | None = None
+    gpu: str | None = None
+    price_kind: PriceKind | None = None
+
+
+class Holding(Frozen):
+    """Nodes that are already committed: their price is sunk. `offer` is provider/type/region."""
+
+    offer: str
+    nodes: Count
+    until: Instant | None = None
+
+
+class Window(Frozen):
+    """When a run may work."""
+
+    earliest: Instant
+    deadline: Instant
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.deadline <= self.earliest:
+            raise ValueError(
+                f"deadline {self.deadline:%Y-%m-%d %H:%M} is not after "
+                f"earliest {self.earliest:%Y-%m-%d %H:%M}; move one of them"
+            )
+        return self
+
+
+class Checkpointing(Frozen):
+    """How a run saves its state; `auto` is the Young/Daly interval."""
+
+    interval: Literal["auto"] | Duration = "auto"
+    storage_gb_per_s: Positive = 2.0
+
+
+class HardwareWish(Frozen):
+    """What a run asks of its nodes. `gpus` lists the sizes to consider."""
+
+    bare_metal: Literal["any", "prefer", "require"] = "any"
+    min_inter_node_gbit_per_s: Annotated[float, Field(ge=0)] = 0
+    gpus: Annotated[tuple[Count, ...], Field(min_length=1)] = (8, 16, 32, 64)
+
+
+class DataSet(Frozen):
+    """Where a run's data lies (provider/region) and how large it is, in GB."""
+
+    at: str
+    size: SizeGb
+
+
+class Method(StrEnum):
+    """How a model is trained."""
+
+    FULL = "full"
+    LORA = "lora"
+    QLORA = "qlora"
+
+
+class TrainingStack(StrEnum):
+    """The software that trains: tuned (Megatron, NeMo), torch (FSDP), hf (Transformers)."""
+
+    TUNED = "tuned"
+    TORCH = "torch"
+    HF = "hf"
+
+
+class TrainingRun(Frozen):
+    """Work to finish inside a window, on whole nodes that stop together."""
+
+    name: Name
+    model: str
+    tokens: Positive
+    window: Window
+    method: Method = Method.FULL
+    precision: Precision = Precision.BF16
+    stack: TrainingStack = TrainingStack.TORCH
+    sequence_length: Count = 4096
+    global_batch_tokens: Count = 4_194_304
+    restartable: bool = False
+    restart: Duration = timedelta(minutes=12)
+    checkpoint: Checkpointing = Checkpointing()
+    hardware: HardwareWish = HardwareWish()
+    data: DataSet | None = None
+
+    @model_validator(mode="after")
+    def _batch_holds_a_sequence(self) -> Self:
+        if self.global_batch_tokens < self.sequence_length:
+            raise ValueError(
+                f"global_batch_tokens {self.global_batch_tokens} is below "
+                f"sequence_length {self.sequence_length}; a batch holds at least one sequence"
+            )
+        return self
+
+
+class LoadCurve(Frozen):
+    """Requests per second over a day: `mean` and `peak` of a weekday, in local time.
+
+    `weekend_factor` scales Saturdays and Sundays.
+    """
+
+    mean: Annotated[float, Field(ge=0)]
+    peak: Annotated[float, Field(gt=0)]
+    peak_hour: Annotated[float, Field(ge=0, lt=24)] = 14
+    timezone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
+    weekend_factor: Annotated[float, Field(ge=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _peak_is_highest(self) -> Self:
+        if self.peak < self.mean:
+            raise ValueError(f"peak {self.peak} is below mean {self.mean}; a peak is the highest")
+        return self
+
+
+class Traffic(Frozen):
+    """What asks a service for answers."""
+
+    requests_per_s: LoadCurve
+
+
+class SizeClass(Frozen):
+    """Requests of one size, and their share of all requests."""
+
+    input_tokens: Count
+    output_tokens: Count
+    share: Share = 1.0
+
+
+class Percentile(Frozen):
+    """A latency limit at one percentile of the requests."""
+
+    p50: Duration | None = None
+    p90: Duration | None = None
+    p95: Duration | None = None
+    p99: Duration | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self._given()) != 1:
+            raise ValueError("give exactly one of p50, p90, p95, p99, such as {p95: 800 ms}")
+        return self
+
+    @property
+    def share(self) -> float:
+        """Give the part of the requests that must be within the limit."""
+        return next(iter(self._given()))
+
+    @property
+    def limit_s(self) -> float:
+        """Give the limit in seconds."""
+        return next(iter(self._given().values())).total_seconds()
+
+    def _given(self) -> dict[float, timedelta]:
+        limits = {0.5: self.p50, 0.9: self.p90, 0.95: self.p95, 0.99: self.p99}
+        return {share: limit for share, limit in limits.items() if limit is not None}
+
+
+class LatencyObjective(Frozen):
+    """Limits on the time to the first token and on the time per output token after it."""
+
+    ttft: Percentile
+    tpot: Percentile
+
+
+class Availability(Frozen):
+    """What must hold when something fails: every group carries its load without its spares."""
+
+    spare_replicas: Annotated[int, Field(ge=0)] = 0
+
+
+class SpotUse(Frozen):
+    """How much of the load may sit on spot nodes."""
+
+    max_share: Share = 0.0
+
+
+class Service(Frozen):
+    """A load curve to serve within a latency objective. `users` maps user regions to shares."""
+
+    name: Name
+    model: str
+    traffic: Traffic
+    sizes: Annotated[tuple[SizeClass, ...], Field(min_length=1)]
+    slo: LatencyObjective
+    precisions: Annotated[tuple[Precision, ...], Field(min_length=1)] = (Precision.BF16,)
+    users: dict[str, Share]
+    max_network_rtt: Duration = timedelta(milliseconds=150)
+    availability: Availability = Availability()
+    spot: SpotUse = SpotUse()
+    min_replicas: Annotated[int, Field(ge=0)] = 1
+    start_up: Duration = timedelta(minutes=10)
+
+    @field_validator("users")
+    @classmethod
+    def _users_add_up(cls, users: dict[str, float]) -> dict[str, float]:
+        return _adding_up(users, "users")
+
+    @model_validator(mode="after")
+    def _sizes_add_up(self) -> Self:
+        _adding_up({str(number): size.share for number, size in enumerate(self.sizes)}, "sizes")
+        return self
+
+
+class Workloads(Frozen):
+    """One workloads file."""
+
+    schema_: Literal["gpubroker.workloads/1"] = Field(alias="schema")
+    horizon: Horizon
+    policy: Policy = Policy()
+    quotas: tuple[Quota, ...] = ()
+    inventory: tuple[Holding, ...] = ()
+    training: tuple[TrainingRun, ...] = ()
+    services: tuple[Service, ...] = ()
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [run.name for run in self.training] + [one.name for one in self.services]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"the name {twice[0]!r} is used twice; each workload needs its own")
+        if not names:
+            raise ValueError("there is no workload; add an entry under services or training")
+        return self
+
+
+def _adding_up(shares: dict[str, float], what: str) -> dict[str, float]:
+    total = sum(shares.values())
+    if abs(total - 1) > _SHARE_SLACK:
+        raise ValueError(f"the shares of {what} add up to {total:g}; they must add up to 1")
+    return shares

@@ -1,0 +1,1 @@
+"""Workloads files of real situations, listed and copied by a command."""

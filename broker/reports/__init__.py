@@ -1,0 +1,1 @@
+"""What people and machines read of a plan or a catalog."""

@@ -1,0 +1,1 @@
+"""Facts from datasheets and published tables, as CSV with units and sources."""

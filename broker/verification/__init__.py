@@ -1,0 +1,1 @@
+"""The independent check of a plan: domain values only, never the solver."""

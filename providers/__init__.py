@@ -1,0 +1,1 @@
+"""Adapters: each turns one provider's replies into offers and rejections."""

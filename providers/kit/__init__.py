@@ -1,0 +1,1 @@
+"""What adapters share: the protocol, the retrying transport, recorded replies."""

@@ -1,0 +1,42 @@
+"""The protocol of an adapter, and the stamps that the transports put on each reply."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Protocol
+
+import httpx
+
+from broker.domain.offer import Evidence, Offer, Provenance, Rejection
+
+OBSERVED_AT = "observed_at"
+EVIDENCE = "evidence"
+
+
+class Adapter(Protocol):
+    """One provider: `fetch` talks and nothing else, `offers_in` translates and nothing else."""
+
+    name: str
+
+    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
+        """Ask for every page or file, lazily; the transport has checked each status."""
+        ...
+
+    def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
+        """Translate replies; a row that is no offer becomes a rejection with its reason."""
+        ...
+
+
+def stamp(reply: httpx.Response, *, observed_at: datetime, evidence: Evidence) -> None:
+    """Note on a reply when it was seen and how; every transport does this."""
+    reply.extensions[OBSERVED_AT] = observed_at
+    reply.extensions[EVIDENCE] = evidence
+
+
+def provenance(reply: httpx.Response, effective_at: datetime | None = None) -> Provenance:
+    """Read the stamps of a reply into the provenance of the offers in it."""
+    return Provenance(
+        source=str(reply.request.url.copy_with(query=None)),
+        observed_at=reply.extensions[OBSERVED_AT],
+        evidence=reply.extensions[EVIDENCE],
+        effective_at=effective_at,
+    )

@@ -1,0 +1,1 @@
+"""Sizing and the program: pure functions over domain values."""

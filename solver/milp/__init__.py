@@ -1,0 +1,1 @@
+"""The program: sets, parameters, constraint families, objective terms, solving, extraction."""

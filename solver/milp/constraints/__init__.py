@@ -1,0 +1,1 @@
+"""Constraint families, one a module."""

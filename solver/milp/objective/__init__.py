@@ -1,0 +1,1 @@
+"""Objective terms, one a module."""

@@ -1,0 +1,1 @@
+"""What fits, and at what rate: one formula a function."""
