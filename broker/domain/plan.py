@@ -17,6 +17,8 @@ from broker.domain.quantities import Frozen, Instant, Usd
 from broker.domain.workload import Workloads
 
 SCHEMA = "gpubroker.plan/1"
+SMALLEST_GAP = 1e-6
+"""A gap below this is the solver's own tolerance: the plan counts as optimal."""
 
 
 class Status(StrEnum):

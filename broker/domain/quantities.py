@@ -5,13 +5,22 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+)
 
 MICRO_USD = Decimal("0.000001")
 HOURS_PER_MONTH = Decimal(730)
 """Hours of a billing month: the 730 that AWS, Azure and GCP use for monthly prices."""
 
 _DURATION_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_ISO_DURATION = TypeAdapter(timedelta)
 _SIZE_GB = {"MB": 0.001, "GB": 1.0, "TB": 1000.0, "PB": 1e6}
 
 
@@ -29,10 +38,14 @@ def quantize_usd(usd: Decimal) -> Decimal:
 def parse_duration(value: object) -> object:
     """Read "12 min", "800 ms", "1h" or "2 d" as a timedelta; leave any other type alone.
 
+    Values are written as ISO 8601 ("PT12M"), which is read too.
+
     Raises:
         ValueError: the text has no unit, or one that is not ms, s, min, h or d.
     """
-    if isinstance(value, str) and not value.startswith("P"):
+    if isinstance(value, str) and value.startswith("P"):
+        return _ISO_DURATION.validate_python(value)
+    if isinstance(value, str):
         amount, unit = _split_unit(value, _DURATION_S, "a duration such as 12 min or 800 ms")
         return timedelta(seconds=amount * _DURATION_S[unit])
     if isinstance(value, (int, float)):

@@ -1,1 +1,49 @@
-"""Constraint families, one a module."""
+"""Constraint families, one a module; the order is that of the rows."""
+
+from solver.milp.constraints.budget import budget
+from solver.milp.constraints.fewest_replicas import fewest_replicas
+from solver.milp.constraints.firm_capacity import firm_capacity
+from solver.milp.constraints.group_limit import group_limit
+from solver.milp.constraints.group_link import group_link
+from solver.milp.constraints.min_replicas import min_replicas
+from solver.milp.constraints.quota import quota
+from solver.milp.constraints.replica_rate import replica_rate
+from solver.milp.constraints.run_choice import run_choice
+from solver.milp.constraints.run_contiguous import run_contiguous
+from solver.milp.constraints.run_link import run_link
+from solver.milp.constraints.run_slots import run_slots
+from solver.milp.constraints.run_start import run_start
+from solver.milp.constraints.run_work import run_work
+from solver.milp.constraints.serve_load import serve_load
+from solver.milp.constraints.split_pools import split_pools
+from solver.milp.constraints.spot_capacity import spot_capacity
+from solver.milp.constraints.spot_share import spot_share
+from solver.milp.constraints.steady_level import steady_level
+from solver.milp.constraints.steady_limit import steady_limit
+from solver.milp.constraints.steady_time import steady_time
+from solver.milp.constraints.upfront_cap import upfront_cap
+
+CONSTRAINTS = (
+    serve_load,
+    replica_rate,
+    group_link,
+    group_limit,
+    min_replicas,
+    fewest_replicas,
+    spot_share,
+    firm_capacity,
+    spot_capacity,
+    split_pools,
+    run_choice,
+    run_link,
+    run_start,
+    run_slots,
+    run_work,
+    run_contiguous,
+    steady_limit,
+    steady_level,
+    steady_time,
+    quota,
+    upfront_cap,
+    budget,
+)

@@ -1,0 +1,264 @@
+"""From a workloads file and a catalog to a case: what may be bought, and what it could carry."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
+
+from broker.domain.candidate import Refusal, ServingCandidate, TrainingCandidate
+from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
+from broker.domain.errors import ConfigurationError
+from broker.domain.offer import Offer, PriceKind, Shape, SpotTerms, Virtualization
+from broker.domain.plan import RejectedCount
+from broker.domain.quantities import quantize_usd
+from broker.domain.workload import Holding, Service, TrainingRun, Workloads
+from broker.planning.filters import Freshness, why_not
+from broker.specs.load import Specs
+from solver.sizing.candidates import serving_candidates, training_candidates
+
+_Candidate = TypeVar("_Candidate")
+_Sized = tuple[list[_Candidate], list[Refusal]]
+
+_RTT_STEPS_PER_S = 100
+"""Round trips are rounded up to 10 ms, so that places at one distance share their candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReport:
+    """A case, and what was left out of it by reason."""
+
+    case: Case
+    rejected: tuple[RejectedCount, ...]
+    warnings: tuple[str, ...]
+
+
+def build_case(
+    workloads: Workloads, offers: Sequence[Offer], specs: Specs, freshness: Freshness
+) -> CaseReport:
+    """Filter the offers, size every workload on every machine, and gather the options.
+
+    Raises:
+        ConfigurationError: the workloads name a model, user region or owned machine not known.
+    """
+    tally = _Tally()
+    plannable = []
+    for offer in offers:
+        reason = why_not(offer, workloads.policy, freshness)
+        if reason is None:
+            plannable.append(offer)
+        else:
+            tally.add(reason, offer.key)
+    owned = _owned(workloads.inventory, offers)
+    machines = _machines(plannable, offers, owned)
+    builder = _Options(workloads, specs, tally)
+    serving: list[ServingOption] = []
+    training: list[TrainingOption] = []
+    for machine, markets in _markets(plannable, owned).items():
+        for service in workloads.services:
+            serving.extend(builder.serving(service, machines[machine], markets))
+        for run in workloads.training:
+            training.extend(builder.training(run, machines[machine], markets))
+    case = Case(
+        workloads=workloads,
+        offers=tuple(sorted(plannable, key=lambda offer: offer.key)),
+        machines=machines,
+        serving=tuple(serving),
+        training=tuple(training),
+        owned=owned,
+    )
+    return CaseReport(case, tally.counts(), tuple(sorted(builder.warnings)))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts by reason, with the first offer seen as the example."""
+
+    by_reason: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, reason: str, subject: str) -> None:
+        self.by_reason[reason].append(subject)
+
+    def counts(self) -> tuple[RejectedCount, ...]:
+        found = [
+            RejectedCount(reason=reason, offers=len(subjects), example=min(subjects))
+            for reason, subjects in self.by_reason.items()
+        ]
+        return tuple(sorted(found, key=lambda one: (-one.offers, one.reason)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Markets:
+    """How a machine can be had: firm nodes, and spot nodes with what is known of them."""
+
+    firm: bool
+    spot: Offer | None
+
+
+def _markets(offers: Iterable[Offer], owned: Sequence[OwnedNodes]) -> dict[str, _Markets]:
+    firm = {one.machine for one in owned}
+    spot: dict[str, Offer] = {}
+    for offer in offers:
+        if offer.price_kind is PriceKind.SPOT:
+            spot[offer.machine] = offer
+        else:
+            firm.add(offer.machine)
+    return {key: _Markets(key in firm, spot.get(key)) for key in sorted({*firm, *spot})}
+
+
+def _machines(
+    plannable: Iterable[Offer], offers: Iterable[Offer], owned: Sequence[OwnedNodes]
+) -> dict[str, Offer]:
+    """Give each machine's hardware through one of its offers, on-demand before others."""
+    names = {one.machine for one in owned}
+    known = [*plannable, *(offer for offer in offers if offer.machine in names)]
+    machines: dict[str, Offer] = {}
+    for offer in sorted(known, key=lambda one: (one.price_kind != "on_demand", one.key)):
+        machines.setdefault(offer.machine, offer)
+    return machines
+
+
+def _owned(inventory: Sequence[Holding], offers: Sequence[Offer]) -> tuple[OwnedNodes, ...]:
+    known = {offer.machine for offer in offers}
+    for number, holding in enumerate(inventory):
+        if holding.offer not in known:
+            raise ConfigurationError(
+                f"inventory[{number}].offer: no machine {holding.offer!r} in the catalog",
+                hint="write provider/instance-type/region as `gpubroker offers` shows it, "
+                "or describe the hardware in a price sheet and pass it with --sheet",
+            )
+    return tuple(OwnedNodes(one.offer, one.nodes, one.until) for one in inventory)
+
+
+def _markets_for(service: Service, markets: _Markets) -> list[bool]:
+    kinds = [False] if markets.firm else []
+    if markets.spot is not None and service.spot.max_share > 0:
+        kinds.append(True)
+    return kinds
+
+
+class _Options:
+    """Sizes workloads on machines; each shape and distance once."""
+
+    def __init__(self, workloads: Workloads, specs: Specs, tally: _Tally) -> None:
+        self.margin = workloads.policy.safety_margin
+        self.specs = specs
+        self.tally = tally
+        self.warnings: set[str] = set()
+        self.regions = {
+            region: specs.user_region(region)
+            for service in workloads.services
+            for region in service.users
+        }
+        self.models = {
+            one: specs.llm(one)
+            for one in {
+                *(service.model for service in workloads.services),
+                *(run.model for run in workloads.training),
+            }
+        }
+        self._serving: dict[tuple[str, Shape, float], _Sized[ServingCandidate]] = {}
+        self._training: dict[tuple[str, Shape, SpotTerms | None], _Sized[TrainingCandidate]] = {}
+
+    def serving(
+        self, service: Service, machine: Offer, markets: _Markets
+    ) -> Iterable[ServingOption]:
+        """Give the options of a service on a machine, for each region of its users in reach."""
+        for user_region, share in service.users.items():
+            if share <= 0:
+                continue
+            rtt_s = self.specs.rtt_s(user_region, machine.place)
+            if rtt_s is None:
+                self.tally.add(f"{service.name}: distance to users unknown", machine.key)
+                continue
+            if rtt_s > service.max_network_rtt.total_seconds():
+                self.tally.add(f"{service.name}: too far from {user_region}", machine.key)
+                continue
+            reach = math.ceil(rtt_s * _RTT_STEPS_PER_S) / _RTT_STEPS_PER_S
+            for candidate in self._sized_serving(service, machine, reach):
+                for on_spot in _markets_for(service, markets):
+                    yield ServingOption(
+                        service.name, user_region, machine.machine, on_spot, candidate
+                    )
+
+    def training(
+        self, run: TrainingRun, machine: Offer, markets: _Markets
+    ) -> Iterable[TrainingOption]:
+        """Give the options of a run on a machine, firm and spot."""
+        reason = _unfit_hardware(run, machine)
+        if reason is not None:
+            self.tally.add(f"{run.name}: {reason}", machine.key)
+            return
+        egress_usd = self._egress_usd(run, machine)
+        ways: list[SpotTerms | None] = [None] if markets.firm else []
+        if markets.spot is not None and run.restartable:
+            ways.append(markets.spot.spot or SpotTerms())
+        for spot in ways:
+            for candidate in self._sized_training(run, machine, spot):
+                yield TrainingOption(run.name, machine.machine, candidate, egress_usd)
+
+    def _sized_serving(
+        self, service: Service, machine: Offer, reach: float
+    ) -> list[ServingCandidate]:
+        shape = machine.hardware.shape
+        key = (service.name, shape, reach)
+        if key not in self._serving:
+            self._serving[key] = serving_candidates(
+                service,
+                shape,
+                gpu=self.specs.gpu(shape.gpu),
+                model=self.models[service.model],
+                rtt_s=reach,
+                safety_margin=self.margin,
+            )
+        candidates, refusals = self._serving[key]
+        if not candidates:
+            self._refuse(service.name, refusals, machine)
+        return candidates
+
+    def _sized_training(
+        self, run: TrainingRun, machine: Offer, spot: SpotTerms | None
+    ) -> list[TrainingCandidate]:
+        shape = machine.hardware.shape
+        key = (run.name, shape, spot)
+        if key not in self._training:
+            self._training[key] = training_candidates(
+                run,
+                shape,
+                gpu=self.specs.gpu(shape.gpu),
+                model=self.models[run.model],
+                spot=spot,
+                safety_margin=self.margin,
+            )
+        candidates, refusals = self._training[key]
+        if not candidates:
+            self._refuse(run.name, refusals, machine)
+        limit = machine.hardware.max_cluster_nodes
+        return [one for one in candidates if limit is None or one.nodes <= limit]
+
+    def _refuse(self, workload: str, refusals: Sequence[Refusal], machine: Offer) -> None:
+        reason = refusals[0].reason if refusals else "nothing fits"
+        self.tally.add(f"{workload}: {reason.replace('_', ' ')}", machine.key)
+
+    def _egress_usd(self, run: TrainingRun, machine: Offer) -> Decimal:
+        if run.data is None or run.data.size == 0:
+            return Decimal(0)
+        provider, _, region = run.data.at.partition("/")
+        price = self.specs.egress(provider, region, machine.provider, machine.place.region)
+        if price.assumed:
+            self.warnings.add(
+                f"egress from {run.data.at} is not published for every destination: "
+                f"where unknown it is charged as internet egress, {price.usd_per_gb} USD per GB"
+            )
+        return quantize_usd(price.usd_per_gb * Decimal(str(run.data.size)))
+
+
+def _unfit_hardware(run: TrainingRun, machine: Offer) -> str | None:
+    hardware, wish = machine.hardware, run.hardware
+    if wish.bare_metal == "require" and hardware.virtualization is not Virtualization.BARE_METAL:
+        return "not bare metal"
+    fabric = hardware.shape.fabric_gbit_per_s or 0.0
+    if wish.min_inter_node_gbit_per_s > fabric:
+        return "fabric too slow or unknown"
+    return None

@@ -1,0 +1,101 @@
+"""The same demand under a narrower strategy, to show where the saving comes from."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from broker.domain.case import Case
+from broker.domain.plan import Comparison, Status
+from solver.milp.optimize import Optimum, has_hopeless_workload, start
+from solver.milp.program import Program, build_program
+from solver.milp.prune import prune
+from solver.milp.sets import build_sets
+from solver.milp.solve import Limits, SolverPool
+
+Monotonic = Callable[[], float]
+_SHORTEST_SOLVE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Single:
+    """A provider, the case with its offers alone, and the least that it can cost."""
+
+    provider: str
+    case: Case
+    at_least_usd: float
+
+
+def best_single_provider(
+    case: Case, limits: Limits, pool: SolverPool, clock: Monotonic = time.monotonic
+) -> Comparison:
+    """Find the cheapest plan that buys from one provider only; owned nodes stay.
+
+    Providers are solved in the order of their relaxed bounds, until the next one's bound is above
+    the best plan found, or the time is up: then the bound tells what was not looked at.
+    """
+    ends_at = clock() + limits.time_limit_s
+    singles = sorted(_singles(case, pool), key=lambda one: (one.at_least_usd, one.provider))
+    best: tuple[str, Optimum] | None = None
+    bounds: list[float] = []
+    for single in singles:
+        if best is not None and single.at_least_usd >= float(best[1].total_usd):
+            break
+        left_s = ends_at - clock()
+        if left_s < _SHORTEST_SOLVE_S:
+            bounds.append(single.at_least_usd)
+            continue
+        optimum = start(single.case, replace(limits, time_limit_s=left_s), pool).optimum()
+        if optimum.status is Status.INFEASIBLE:
+            if optimum.ran_out_of_time:
+                bounds.append(single.at_least_usd)
+            continue
+        bounds.append(float(optimum.bound_usd))
+        if best is None or optimum.total_usd < best[1].total_usd:
+            best = (single.provider, optimum)
+    return _comparison(best, bounds)
+
+
+def _singles(case: Case, pool: SolverPool) -> Iterator[_Single]:
+    for provider in sorted({offer.provider for offer in case.offers}):
+        only = single_provider_case(case, provider)
+        program: Program = build_program(build_sets(prune(only).case))
+        if not has_hopeless_workload(program):
+            at_least = pool.relaxed_bound(program)
+            if at_least < float("inf"):
+                yield _Single(provider, only, at_least)
+
+
+def single_provider_case(case: Case, provider: str) -> Case:
+    """Keep the offers of one provider, and the machines that are owned already."""
+    owned = {one.machine for one in case.owned}
+    machines = {
+        key for key, offer in case.machines.items() if offer.provider == provider or key in owned
+    }
+    return replace(
+        case,
+        offers=tuple(offer for offer in case.offers if offer.provider == provider),
+        serving=tuple(one for one in case.serving if one.machine in machines),
+        training=tuple(one for one in case.training if one.machine in machines),
+    )
+
+
+def _comparison(best: tuple[str, Optimum] | None, bounds: list[float]) -> Comparison:
+    if best is None:
+        return Comparison(
+            strategy="best single provider",
+            status=Status.INFEASIBLE,
+            total_usd=None,
+            bound_usd=None,
+            gap_fraction=None,
+        )
+    provider, optimum = best
+    bound = min(optimum.bound_usd, *(Decimal(str(round(one, 6))) for one in bounds))
+    gap = float((optimum.total_usd - bound) / optimum.total_usd) if optimum.total_usd else 0.0
+    return Comparison(
+        strategy=f"best single provider: {provider}",
+        status=optimum.status,
+        total_usd=optimum.total_usd,
+        bound_usd=bound,
+        gap_fraction=gap,
+    )

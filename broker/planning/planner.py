@@ -1,0 +1,176 @@
+"""From a case to a plan that has passed the independent check."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from broker.domain.candidate import Label
+from broker.domain.case import Case
+from broker.domain.errors import BrokerError
+from broker.domain.offer import Offer
+from broker.domain.plan import (
+    CatalogRef,
+    Comparison,
+    Plan,
+    RejectedCount,
+    SolveSettings,
+    Status,
+)
+from broker.planning.case import CaseReport
+from broker.planning.comparisons import best_single_provider
+from broker.planning.workloads_file import workloads_sha256
+from broker.verification.check import check
+from solver.milp.optimize import Optimum, start
+from solver.milp.solve import Limits, SolverPool
+
+Progress = Callable[[str], None]
+COMPARISON_GAP = 0.02
+_SHOWN_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """What a plan says of the catalog that it was made from."""
+
+    snapshot: str
+    offers: int
+    as_of: datetime
+
+
+def make_plan(
+    report: CaseReport, catalog: Catalog, settings: SolveSettings, progress: Progress
+) -> Plan:
+    """Solve a case, compare it with one provider alone, and check the plan independently.
+
+    Raises:
+        BrokerError: the independent check refuses the plan, which is a bug of ours.
+    """
+    case = report.case
+    limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed)
+    progress(f"solving over {len(case.offers)} offers and {len(case.machines)} machines")
+    with SolverPool(workers=2) as pool:
+        pending = start(case, limits, pool)
+        comparison_limits = Limits(COMPARISON_GAP, settings.time_limit_s, settings.seed)
+        comparison = best_single_provider(case, comparison_limits, pool)
+        progress("compared with one provider alone")
+        optimum = pending.optimum()
+    dominated = pending.pruned.dominated
+    plan = _plan(report, catalog, settings, (optimum, comparison, dominated))
+    progress("checking the plan independently")
+    violations = check(plan, case, snapshot=catalog.snapshot)
+    if violations:
+        first = violations[0]
+        raise BrokerError(
+            f"the plan failed its independent check: {first.rule} of {first.subject}: "
+            f"{first.message} ({len(violations)} in all)",
+            hint="this is a bug; please report it with the workloads file",
+        )
+    return plan
+
+
+def _plan(
+    report: CaseReport,
+    catalog: Catalog,
+    settings: SolveSettings,
+    solved: tuple[Optimum, Comparison, dict[str, str]],
+) -> Plan:
+    optimum, comparison, dominated = solved
+    case = report.case
+    used = _used_offers(case, optimum)
+    return Plan(
+        status=optimum.status,
+        total_usd=optimum.total_usd,
+        bound_usd=optimum.bound_usd,
+        gap_fraction=optimum.gap_fraction,
+        catalog=CatalogRef(
+            snapshot=catalog.snapshot,
+            offers=catalog.offers,
+            as_of=catalog.as_of,
+            oldest_price_at=min((one.provenance.observed_at for one in used), default=None),
+        ),
+        workloads_sha256=workloads_sha256(case.workloads),
+        settings=settings,
+        purchases=optimum.purchases,
+        serving=optimum.serving,
+        training=optimum.training,
+        cost_lines=optimum.cost_lines,
+        comparisons=(comparison,),
+        rejected=(*report.rejected, *_dominated_count(case, dominated)),
+        warnings=tuple(_warnings(report, optimum, used)),
+        workloads=case.workloads,
+        offers=used,
+    )
+
+
+def _used_offers(case: Case, optimum: Optimum) -> tuple[Offer, ...]:
+    by_key = {offer.key: offer for offer in case.machines.values()}
+    by_key |= {offer.key: offer for offer in case.offers}
+    keys = sorted({purchase.offer for purchase in optimum.purchases})
+    return tuple(by_key[key] for key in keys)
+
+
+def _dominated_count(case: Case, dominated: dict[str, str]) -> Iterator[RejectedCount]:
+    offers = [offer.key for offer in case.offers if offer.machine in dominated]
+    if offers:
+        yield RejectedCount(
+            reason="another machine does all of it for no more",
+            offers=len(offers),
+            example=min(offers),
+        )
+
+
+def _warnings(report: CaseReport, optimum: Optimum, used: Sequence[Offer]) -> Iterator[str]:
+    yield from report.warnings
+    if optimum.status is Status.INFEASIBLE:
+        yield from _hopeless(report, optimum)
+        return
+    if optimum.ran_out_of_time:
+        yield "the time limit ended the search before the gap was reached"
+    later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
+    if later:
+        yield (
+            f"commitments go on after the horizon: {later:,.2f} USD remain to be paid, and are "
+            "justified by services alone at the expected price trend"
+        )
+    labels = {one.candidate.label for one in (*optimum.serving, *optimum.training)}
+    if Label.ESTIMATED in labels:
+        yield "some rates are estimates outside the range of public measurements"
+    undated = sorted({offer.provider for offer in used if offer.provenance.undated})
+    if undated:
+        yield f"the price date of some offers used is that of their sheet: {', '.join(undated)}"
+    for offer in used:
+        yield from (f"{offer.key}: {warning}" for warning in offer.warnings)
+
+
+def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
+    """Say of each workload without an option why the nearest offers were refused."""
+    if optimum.ran_out_of_time:
+        yield "no plan was found before the time limit; give more time with --time-limit"
+        return
+    case = report.case
+    served = {(one.service, one.user_region) for one in case.serving}
+    done = {one.run for one in case.training}
+    found = False
+    for service in case.workloads.services:
+        for region in sorted(service.users):
+            if (service.name, region) not in served and service.users[region] > 0:
+                found = True
+                yield f"{service.name} cannot serve {region}: {_why(report, service.name)}"
+    for run in case.workloads.training:
+        if run.name not in done:
+            found = True
+            yield f"{run.name} fits nowhere: {_why(report, run.name)}"
+    if not found:
+        yield (
+            "each workload fits somewhere, but not all together within the quotas, stock, "
+            "windows, budget and limits of the policy"
+        )
+
+
+def _why(report: CaseReport, workload: str) -> str:
+    own = [one for one in report.rejected if one.reason.startswith(f"{workload}: ")]
+    general = [one for one in report.rejected if ": " not in one.reason]
+    shown = [*own, *general][:_SHOWN_REASONS] or []
+    parts = [f"{one.reason.removeprefix(f'{workload}: ')} ({one.offers} offers)" for one in shown]
+    return "; ".join(parts) or "the catalog has no offer that the policy allows"

@@ -1,0 +1,152 @@
+"""Reading a workloads file: YAML or JSON in, values out, and clear words for what is wrong."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from broker.domain.errors import ConfigurationError
+from broker.domain.workload import SCHEMA, Workloads
+from broker.specs.load import Specs
+
+_SHOWN_VALUE = 60
+_LATER = {
+    "batch": "batch jobs",
+    "trace": "request traces",
+    "churn": "a cost per moved node",
+    "max_share_per_provider": "a share per provider",
+    "min_zones": "a number of zones",
+}
+"""Keys that the file format will have and this version refuses rather than ignores."""
+
+
+def read_workloads(path: Path) -> Workloads:
+    """Read and check a workloads file.
+
+    Raises:
+        ConfigurationError: the file is missing, is no YAML, or breaks the schema; the message
+            names every field, its value and what is expected.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as cause:
+        raise ConfigurationError(
+            f"cannot read workloads file {str(path)!r}: {cause.strerror}",
+            hint="check the path, or start from one of `gpubroker examples`",
+        ) from cause
+    except UnicodeDecodeError as cause:
+        raise ConfigurationError(
+            f"workloads file {str(path)!r} is not UTF-8 text", hint="save it as UTF-8"
+        ) from cause
+    return parse_workloads(text, str(path))
+
+
+def parse_workloads(text: str, name: str) -> Workloads:
+    """Parse the text of a workloads file; `name` stands in the messages."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as cause:
+        place = getattr(cause, "problem_mark", None)
+        where = f" at line {place.line + 1}, column {place.column + 1}" if place else ""
+        problem = getattr(cause, "problem", None) or "not readable"
+        raise ConfigurationError(
+            f"{name}: broken YAML{where}: {problem}",
+            hint="check the indentation, quotes and colons there",
+        ) from cause
+    if not isinstance(data, Mapping):
+        raise ConfigurationError(
+            f"{name}: a workloads file is a mapping, this is {type(data).__name__}",
+            hint=f"begin it with `schema: {SCHEMA}`",
+        )
+    try:
+        return Workloads.model_validate(data, strict=False)
+    except ValidationError as cause:
+        problems = [_problem(one) for one in cause.errors()]
+        raise ConfigurationError(
+            "\n".join(f"{name}: {problem}" for problem in problems),
+            hint="`gpubroker schema workloads` prints every key with its type",
+        ) from cause
+
+
+def workloads_sha256(workloads: Workloads) -> str:
+    """Hash what a workloads file says, whatever its layout and comments."""
+    return hashlib.sha256(workloads.model_dump_json(by_alias=True).encode()).hexdigest()
+
+
+def check_names(workloads: Workloads, specs: Specs) -> None:
+    """Check every name that the workloads take from our tables, and every window.
+
+    Raises:
+        ConfigurationError: a model, GPU or user region is unknown, or a window lies outside.
+    """
+    for number, service in enumerate(workloads.services):
+        _known(specs.llm, service.model, f"services[{number}].model")
+        for region in service.users:
+            _known(specs.user_region, region, f"services[{number}].users")
+    for number, quota in enumerate(workloads.quotas):
+        if quota.gpu is not None:
+            _known(specs.gpu, quota.gpu, f"quotas[{number}].gpu")
+    horizon = workloads.horizon
+    for number, run in enumerate(workloads.training):
+        _known(specs.llm, run.model, f"training[{number}].model")
+        if run.window.deadline <= horizon.start or run.window.earliest >= horizon.end:
+            raise ConfigurationError(
+                f"training[{number}].window: {run.window.earliest:%Y-%m-%d} to "
+                f"{run.window.deadline:%Y-%m-%d} lies outside the horizon, "
+                f"{horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}",
+                hint="move the window or the horizon so that they overlap",
+            )
+
+
+def _problem(error: ErrorDetails) -> str:
+    where = _path(error["loc"])
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(where, str(error["loc"][-1]))
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "missing":
+        return f"{where}: this key is missing; add it"
+    value = repr(error["input"])
+    shown = value if len(value) <= _SHOWN_VALUE else f"{value[:_SHOWN_VALUE]}…"
+    if error["type"] == "value_error":
+        return f"{where}: {message}"
+    return f"{where}: {shown} is not right: {message[:1].lower()}{message[1:]}"
+
+
+def _unknown_key(where: str, key: str) -> str:
+    if key in _LATER:
+        return f"{where}: {_LATER[key]} cannot be planned in this version; remove the key"
+    near = get_close_matches(key, sorted(set(_keys(Workloads))), n=1)
+    return f"{where}: there is no such key" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _path(location: Sequence[int | str]) -> str:
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
+    return "".join(parts).removeprefix(".") or "file"
+
+
+def _keys(model: type[BaseModel]) -> Iterator[str]:
+    for name, information in model.model_fields.items():
+        yield information.alias or name
+        for inner in _models_in(information.annotation):
+            yield from _keys(inner)
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif isinstance(annotation, UnionType) or get_args(annotation):
+        for argument in get_args(annotation):
+            yield from _models_in(argument)
+
+
+def _known(look_up: Callable[[str], object], name: str, where: str) -> None:
+    try:
+        look_up(name)
+    except ConfigurationError as cause:
+        raise ConfigurationError(f"{where}: {cause}", hint=cause.hint) from cause

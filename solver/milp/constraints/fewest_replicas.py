@@ -1,0 +1,39 @@
+"""A cut: no fleet has fewer replicas than the fastest candidates would need."""
+
+import numpy as np
+
+from solver.milp.rows import Rows, entries, grid, rows_of
+from solver.milp.sets import LOAD_ROUNDING, Floats, Sets
+from solver.milp.variables import Columns
+
+
+def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
+    """Ask for the whole replicas that the load needs even on the fastest group of the demand.
+
+        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_g group_used[g]
+            ≥ ⌈ Σ_k load_requests_per_s[d,k,t] / max_g rate[g,k] ⌉    ∀ d ∈ demands, t ∈ periods
+
+    Implied by serve_load and integrality; it lifts the bound of small fleets.
+    """
+    periods = np.arange(len(sets.periods))
+    parts = []
+    for number, group in enumerate(sets.groups):
+        row = group.demand * len(periods) + periods
+        parts.append(entries(row, columns.replicas.at(number, periods), 1.0))
+        spare = sets.demands[group.demand].spare
+        if spare:
+            used = columns.group_used.at(np.full_like(periods, number))
+            parts.append(entries(row, used, -float(spare)))
+    needed = [_needed(sets, number) for number in range(len(sets.demands))]
+    lower = np.concatenate(needed) if needed else np.zeros(0)
+    return rows_of("fewest_replicas", grid(len(sets.demands), len(periods)), parts, lower=lower)
+
+
+def _needed(sets: Sets, number: int) -> Floats:
+    rates = [group.rates for group in sets.groups if group.demand == number]
+    load = sets.demands[number].load_requests_per_s
+    if not rates:
+        return np.zeros(load.shape[1])
+    best = np.max(np.array(rates), axis=0)
+    per_rate = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
+    return np.asarray(np.ceil(per_rate @ load - LOAD_ROUNDING), dtype=np.float64)

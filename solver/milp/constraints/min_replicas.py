@@ -1,0 +1,22 @@
+"""Some replicas stay up even without load."""
+
+import numpy as np
+
+from solver.milp.rows import Rows, entries, grid, rows_of
+from solver.milp.sets import Sets
+from solver.milp.variables import Columns
+
+
+def min_replicas(sets: Sets, columns: Columns) -> Rows:
+    """Keep the least number of replicas that the service asks for, for each user region.
+
+    Σ_{g ∈ groups[d]} replicas[g,t] ≥ min_replicas[d]    ∀ d ∈ demands, t ∈ periods
+    """
+    periods = np.arange(len(sets.periods))
+    parts = [
+        entries(group.demand * len(periods) + periods, columns.replicas.at(number, periods), 1.0)
+        for number, group in enumerate(sets.groups)
+    ]
+    floor = np.array([float(one.service.min_replicas) for one in sets.demands])
+    keys = grid(len(sets.demands), len(periods))
+    return rows_of("min_replicas", keys, parts, lower=np.repeat(floor, len(periods)))

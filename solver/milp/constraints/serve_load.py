@@ -1,0 +1,42 @@
+"""Every request is served."""
+
+import numpy as np
+
+from solver.milp.rows import Entries, Rows, entries, grid, rows_of
+from solver.milp.sets import Sets
+from solver.milp.variables import Columns, most_classes, routed_groups
+
+
+def serve_load(sets: Sets, columns: Columns) -> Rows:
+    """Carry each demand's load of each size class in each period.
+
+        Σ_{g ∈ groups[d]} routed_requests_per_s[g,k,t] ≥ load_requests_per_s[d,k,t]
+        ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
+
+    A demand with one size class and no spot needs no routing: there the rate of the replicas
+    beyond the spares, rate[g] · (replicas[g,t] − spare · group_used[g]), stands for the route.
+    Requests/s on both sides, divided by the load's largest value.
+    """
+    classes, periods = most_classes(sets), np.arange(len(sets.periods))
+    keys = grid(len(sets.demands), classes, len(periods))
+    scale = [max(float(one.load_requests_per_s.max()), 1e-9) for one in sets.demands]
+    lower = np.full((len(sets.demands), classes, len(periods)), -np.inf)
+    for number, demand in enumerate(sets.demands):
+        load = demand.load_requests_per_s
+        lower[number, : len(load), :] = load / scale[number]
+    routed = set(routed_groups(sets))
+    parts: list[Entries] = []
+    for number, group in enumerate(sets.groups):
+        for size_class, rate in enumerate(group.rates):
+            row = (group.demand * classes + size_class) * len(periods) + periods
+            share = 1 / scale[group.demand]
+            if number in routed:
+                route = columns.routed_requests_per_s.at(number, size_class, periods)
+                parts.append(entries(row, route, share))
+                continue
+            parts.append(entries(row, columns.replicas.at(number, periods), rate * share))
+            spare = -rate * share * sets.demands[group.demand].spare
+            if spare:
+                used = columns.group_used.at(np.full_like(periods, number))
+                parts.append(entries(row, used, spare))
+    return rows_of("serve_load", keys, parts, lower=lower.ravel())

@@ -1,0 +1,164 @@
+"""From a solution to purchases and cost lines: nodes as whole numbers, money as decimals.
+
+No figure of money is read off the solver: prices come from the offers, counts are rounded.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from itertools import groupby
+
+import numpy as np
+
+from broker.domain.case import committed_hours
+from broker.domain.horizon import Slot
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import CostLine, NodeStep, Purchase, Term
+from broker.domain.quantities import quantize_usd
+from broker.domain.workload import Sharing
+from solver.milp.extract_work import Work, by_slot
+from solver.milp.program import Program
+from solver.milp.sets import Committed, Floats, Sets
+from solver.milp.variables import Ints
+
+_HOUR = timedelta(hours=1)
+_PACKING_SLACK = 1e-9
+
+
+def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, ...]:
+    """Buy what the assignments need: owned nodes first, then committed ones, then by the hour."""
+    sets = program.sets
+    start = program.columns.committed_nodes.start
+    committed = np.rint(values[start : start + len(sets.committed)]).astype(np.int64)
+    firm, spot = needed_nodes(sets, work, on_spot=False), needed_nodes(sets, work, on_spot=True)
+    found: list[Purchase] = []
+    for number, machine in enumerate(sets.machines):
+        owned = np.minimum(firm[number], np.array(machine.owned))
+        if owned.any():
+            found.append(_owned(sets, sets.case.machines[machine.key], owned))
+        active = _active_nodes(sets, committed, number)
+        rented = np.maximum(firm[number] - np.array(machine.owned) - active, 0)
+        if rented.any() and machine.on_demand is not None:
+            found.append(_hourly(sets, machine.on_demand, rented))
+        if spot[number].any() and machine.spot is not None:
+            found.append(_hourly(sets, machine.spot, spot[number]))
+    found.extend(
+        _commitment(sets, one, int(nodes))
+        for one, nodes in zip(sets.committed, committed, strict=True)
+        if nodes
+    )
+    return tuple(sorted(found, key=lambda purchase: purchase.id))
+
+
+def needed_nodes(sets: Sets, work: Work, *, on_spot: bool) -> Ints:
+    """Count the nodes that the assignments fill, by machine and period."""
+    gpus = np.zeros((len(sets.machines), len(sets.periods)))
+    gangs = np.zeros((len(sets.machines), len(sets.periods)))
+    for number, group in enumerate(sets.groups):
+        if group.option.on_spot is on_spot:
+            gpus[group.machine] += group.gpus * work.replicas[number]
+    for number, option in enumerate(sets.run_options):
+        if option.option.candidate.on_spot is on_spot:
+            gangs[option.machine] += option.nodes * work.gang_up[number]
+    per_node = np.array([machine.gpus for machine in sets.machines])[:, None]
+    if sets.case.workloads.policy.sharing is Sharing.SPLIT:
+        return np.asarray(np.ceil(gpus / per_node - _PACKING_SLACK) + gangs, dtype=np.int64)
+    return np.asarray(np.ceil(gpus / per_node + gangs - _PACKING_SLACK), dtype=np.int64)
+
+
+def cost_lines(
+    bought: Sequence[Purchase], offers: dict[str, Offer], egress: Sequence[tuple[str, Decimal]]
+) -> tuple[CostLine, ...]:
+    """Write the objective's terms as dollars: one line a purchase and term, one a run's egress."""
+    lines: list[CostLine] = []
+    for purchase in bought:
+        lines.extend(_lines_of(purchase, offers[purchase.offer]))
+    lines.extend(CostLine(term=Term.EGRESS, subject=run, usd=usd) for run, usd in egress if usd)
+    return tuple(line for line in lines if line.usd)
+
+
+def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
+    if purchase.price_kind in (PriceKind.RESERVED, PriceKind.CONTRACT):
+        hourly = quantize_usd(offer.usd_per_hour * purchase.node_hours)
+        rest = purchase.usd - hourly
+        yield CostLine(term=Term.COMMITMENT_HOURS, subject=purchase.id, usd=hourly)
+        yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
+        return
+    terms = {
+        PriceKind.ON_DEMAND: Term.ON_DEMAND,
+        PriceKind.SPOT: Term.SPOT,
+        PriceKind.OWNED: Term.OWNED,
+    }
+    yield CostLine(term=terms[purchase.price_kind], subject=purchase.id, usd=purchase.usd)
+
+
+def _active_nodes(sets: Sets, committed: Ints, machine: int) -> Ints:
+    active = np.zeros(len(sets.periods), dtype=np.int64)
+    for one, nodes in zip(sets.committed, committed, strict=True):
+        if one.machine == machine:
+            active += nodes * np.array(one.active, dtype=np.int64)
+    return active
+
+
+def _hourly(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
+    steps = tuple(_steps(sets, nodes))
+    hours = _node_hours(steps)
+    return Purchase(
+        id=offer.key,
+        offer=offer.key,
+        price_kind=offer.price_kind,
+        steps=steps,
+        node_hours=hours,
+        usd=quantize_usd(offer.usd_per_hour * hours),
+    )
+
+
+def _owned(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
+    steps = tuple(_steps(sets, nodes))
+    return Purchase(
+        id=f"{offer.machine}@owned",
+        offer=offer.key,
+        price_kind=PriceKind.OWNED,
+        steps=steps,
+        node_hours=_node_hours(steps),
+        usd=Decimal(0),
+    )
+
+
+def _commitment(sets: Sets, one: Committed, nodes: int) -> Purchase:
+    offer = one.offer
+    upfront = (offer.commitment.upfront_usd if offer.commitment else Decimal(0)) * nodes
+    steps = tuple(_steps(sets, nodes * np.array(one.active, dtype=np.int64)))
+    hours = _node_hours(steps)
+    term_h = committed_hours(offer)
+    inside = hours / nodes / term_h
+    later = offer.usd_per_hour * (term_h * nodes - hours) + upfront * (1 - inside)
+    return Purchase(
+        id=offer.key,
+        offer=offer.key,
+        price_kind=offer.price_kind,
+        steps=steps,
+        node_hours=hours,
+        usd=quantize_usd(offer.usd_per_hour * hours + upfront * inside),
+        upfront_usd=quantize_usd(upfront),
+        later_usd=quantize_usd(later),
+        breakeven_utilization=one.breakeven_utilization,
+    )
+
+
+def _steps(sets: Sets, nodes: Ints) -> Iterator[NodeStep]:
+    def count(entry: tuple[Slot, int]) -> int:
+        return int(nodes[entry[1]])
+
+    for number, same in groupby(by_slot(sets), key=count):
+        slots = [slot for slot, _ in same]
+        if number:
+            yield NodeStep(from_at=slots[0].start_at, to_at=slots[-1].end_at, nodes=number)
+
+
+def _node_hours(steps: Sequence[NodeStep]) -> Decimal:
+    seconds = sum(
+        step.nodes * math.floor((step.to_at - step.from_at) / _HOUR * 3600) for step in steps
+    )
+    return Decimal(seconds) / 3600

@@ -1,0 +1,89 @@
+"""The program: all columns, families and terms of a case, joined into one model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.math_opt import model_pb2
+
+from solver.milp.constraints import CONSTRAINTS
+from solver.milp.objective import TERMS
+from solver.milp.objective.terms import TermCost
+from solver.milp.rows import Rows
+from solver.milp.sets import Floats, Sets
+from solver.milp.variables import Columns, build_columns
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A built program: its sets, columns, families in order, and objective terms."""
+
+    sets: Sets
+    columns: Columns
+    families: tuple[Rows, ...]
+    terms: tuple[TermCost, ...]
+
+    @property
+    def cost(self) -> Floats:
+        """Give the dollars of one unit of each column: the sum of the terms."""
+        cost = np.zeros(self.columns.size)
+        for term in self.terms:
+            np.add.at(cost, term.column, term.usd)
+        return cost
+
+
+def build_program(sets: Sets) -> Program:
+    """Build every family and term over the sets."""
+    columns = build_columns(sets)
+    return Program(
+        sets=sets,
+        columns=columns,
+        families=tuple(family(sets, columns) for family in CONSTRAINTS),
+        terms=tuple(term(sets, columns) for term in TERMS),
+    )
+
+
+def to_proto(program: Program) -> model_pb2.ModelProto:
+    """Write the program as a MathOpt model; arrays go in whole, a million rows a second."""
+    proto = model_pb2.ModelProto()
+    blocks = program.columns.blocks()
+    variables = proto.variables
+    variables.ids.extend(range(program.columns.size))
+    variables.lower_bounds.extend(np.concatenate([one.lower.ravel() for one in blocks]).tolist())
+    variables.upper_bounds.extend(np.concatenate([one.upper.ravel() for one in blocks]).tolist())
+    variables.integers.extend(
+        np.concatenate([np.full(one.size, one.integer) for one in blocks]).tolist()
+    )
+    cost = program.cost
+    used = np.flatnonzero(cost)
+    proto.objective.linear_coefficients.ids.extend(used.tolist())
+    proto.objective.linear_coefficients.values.extend(cost[used].tolist())
+    _add_rows(proto, program.families)
+    return proto
+
+
+def _add_rows(proto: model_pb2.ModelProto, families: tuple[Rows, ...]) -> None:
+    count = sum(len(family.keys) for family in families)
+    proto.linear_constraints.ids.extend(range(count))
+    for family in families:
+        proto.linear_constraints.lower_bounds.extend(family.lower.tolist())
+        proto.linear_constraints.upper_bounds.extend(family.upper.tolist())
+    row, column, value = merged(families)
+    proto.linear_constraint_matrix.row_ids.extend(row.tolist())
+    proto.linear_constraint_matrix.column_ids.extend(column.tolist())
+    proto.linear_constraint_matrix.coefficients.extend(value.tolist())
+
+
+def merged(families: tuple[Rows, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Join the entries of all families, sorted by row and column, equal positions added up."""
+    starts = np.cumsum([0, *(len(family.keys) for family in families)])
+    row = np.concatenate(
+        [one.entries.row + start for one, start in zip(families, starts[:-1], strict=True)]
+    )
+    column = np.concatenate([one.entries.column for one in families])
+    value = np.concatenate([one.entries.coefficient for one in families])
+    order = np.lexsort((column, row))
+    row, column, value = row[order], column[order], value[order]
+    if len(row) == 0:
+        return row, column, value
+    first = np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
+    return row[first], column[first], np.add.reduceat(value, first)

@@ -1,0 +1,221 @@
+"""Exact pruning: what something no dearer replaces in any plan never reaches the solver.
+
+A machine is dominated when another one offers, for every way to pay and every option on it, one
+that costs no more and does no less. Any plan on the first then moves to the second as it is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from broker.domain.case import Case, ServingOption, TrainingOption, breakeven_utilization
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.workload import Quota
+from solver.milp.constraints.quota import is_under
+
+DOMINATED = "dominated"
+_Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """A case without what cannot be part of a cheapest plan; `dominated` maps machine to better."""
+
+    case: Case
+    dominated: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Profile:
+    """One machine: its prices by kind, and its options by what they serve."""
+
+    machine: str
+    gpus: int
+    firm: Offer | None = None
+    spot: Offer | None = None
+    committed: list[Offer] = field(default_factory=list)
+    serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
+    training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
+    limited: bool = False
+    quotas: frozenset[int] = frozenset()
+
+    @property
+    def rank(self) -> tuple[bool, Decimal, str]:
+        prices = [offer.effective_usd_per_hour for offer in self.offers()]
+        return (self.limited, min(prices, default=Decimal(0)), self.machine)
+
+    def offers(self) -> list[Offer]:
+        return [offer for offer in (self.firm, self.spot, *self.committed) if offer is not None]
+
+
+def prune(case: Case) -> Pruned:
+    """Drop dominated candidates, then dominated machines; owned machines always stay."""
+    case = replace(case, serving=_undominated_candidates(case.serving))
+    owned = {one.machine for one in case.owned}
+    profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
+    trend = case.workloads.policy.price_trend_per_year
+    kept: list[_Profile] = []
+    dominated: dict[str, str] = {}
+    for profile in profiles:
+        better = next((one for one in kept if _dominates(one, profile, trend)), None)
+        if better is None or profile.machine in owned:
+            kept.append(profile)
+        else:
+            dominated[profile.machine] = better.machine
+    if not dominated:
+        return Pruned(case, {})
+    return Pruned(
+        replace(
+            case,
+            offers=tuple(one for one in case.offers if one.machine not in dominated),
+            serving=tuple(one for one in case.serving if one.machine not in dominated),
+            training=tuple(one for one in case.training if one.machine not in dominated),
+        ),
+        dominated,
+    )
+
+
+def _undominated_candidates(options: Iterable[ServingOption]) -> tuple[ServingOption, ...]:
+    alike: dict[_Key, list[ServingOption]] = defaultdict(list)
+    for one in options:
+        alike[one.service, one.user_region, one.machine, str(one.on_spot)].append(one)
+    kept: list[ServingOption] = []
+    for same in alike.values():
+        fewest = sorted(same, key=lambda one: (one.candidate.layout.gpus, one.candidate.id))
+        chosen: list[ServingOption] = []
+        for one in fewest:
+            if not any(_replaces(better, one) for better in chosen):
+                chosen = [old for old in chosen if not _replaces(one, old)]
+                chosen.append(one)
+        kept.extend(chosen)
+    return tuple(kept)
+
+
+def _replaces(better: ServingOption, worse: ServingOption) -> bool:
+    """Say whether copies of one replica do in the same GPUs all that another does.
+
+    Holds with spares too: q·x replicas less one are more than q·(x − 1).
+    """
+    copies = worse.candidate.layout.gpus // better.candidate.layout.gpus
+    return copies > 0 and all(
+        copies * one.requests_per_s >= other.requests_per_s
+        for one, other in zip(better.candidate.rates, worse.candidate.rates, strict=True)
+    )
+
+
+def _profiles(case: Case) -> dict[str, _Profile]:
+    keys = {one.machine for one in case.serving} | {one.machine for one in case.training}
+    profiles = {
+        key: _Profile(key, int(case.machines[key].hardware.shape.gpu_count)) for key in sorted(keys)
+    }
+    for offer in case.offers:
+        if offer.machine in profiles:
+            _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
+    for serving in case.serving:
+        served = (serving.service, serving.user_region, str(serving.on_spot))
+        profiles[serving.machine].serving[served].append(serving)
+    for training in case.training:
+        done = (training.run, str(training.candidate.on_spot))
+        profiles[training.machine].training[done].append(training)
+    return profiles
+
+
+def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None:
+    if offer.price_kind is PriceKind.ON_DEMAND:
+        profile.firm = offer
+    elif offer.price_kind is PriceKind.SPOT:
+        profile.spot = offer
+    else:
+        profile.committed.append(offer)
+    if offer.limits.stock_nodes is not None or offer.limits.max_nodes is not None:
+        profile.limited = True
+    under = {number for number, quota in enumerate(quotas) if is_under(offer, quota)}
+    profile.quotas = profile.quotas | frozenset(under)
+
+
+def _dominates(better: _Profile, worse: _Profile, trend: float) -> bool:
+    if better.limited or better.quotas or better.gpus < worse.gpus:
+        return False
+    return (
+        _firm_prices(better, worse, trend)
+        and _spot_prices(better, worse)
+        and all(
+            _covers_serving(better.serving.get(key, []), options)
+            for key, options in worse.serving.items()
+            if key[-1] == "False"
+        )
+        and all(
+            _covers_training(better.training.get(key, []), options)
+            for key, options in worse.training.items()
+            if key[-1] == "False"
+        )
+    )
+
+
+def _firm_prices(better: _Profile, worse: _Profile, trend: float) -> bool:
+    if worse.firm is not None and not _no_dearer(better.firm, worse.firm):
+        return False
+    return all(
+        _no_dearer(better.firm, one)
+        or any(
+            _same_terms_no_dearer(two, one)
+            and breakeven_utilization(two, better.firm, trend)
+            <= breakeven_utilization(one, worse.firm, trend)
+            for two in better.committed
+        )
+        for one in worse.committed
+    )
+
+
+def _same_terms_no_dearer(better: Offer, worse: Offer) -> bool:
+    if better.commitment is None or worse.commitment is None:
+        return False
+    return (
+        better.commitment.term_months == worse.commitment.term_months
+        and better.commitment.upfront_usd <= worse.commitment.upfront_usd
+        and better.effective_usd_per_hour <= worse.effective_usd_per_hour
+    )
+
+
+def _spot_prices(better: _Profile, worse: _Profile) -> bool:
+    """Cover spot use by spot that is no dearer, or by firm nodes that are no dearer than it."""
+    if worse.spot is None:
+        return True
+    for offer, market in ((better.spot, "True"), (better.firm, "False")):
+        if _no_dearer(offer, worse.spot) and _covers_spot_options(better, worse, market):
+            return True
+    return False
+
+
+def _covers_spot_options(better: _Profile, worse: _Profile, market: str) -> bool:
+    return all(
+        _covers_serving(better.serving.get((*key[:-1], market), []), options)
+        for key, options in worse.serving.items()
+        if key[-1] == "True"
+    ) and all(
+        _covers_training(better.training.get((*key[:-1], market), []), options)
+        for key, options in worse.training.items()
+        if key[-1] == "True"
+    )
+
+
+def _no_dearer(better: Offer | None, worse: Offer) -> bool:
+    return better is not None and better.usd_per_hour <= worse.effective_usd_per_hour
+
+
+def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:
+    return all(any(_replaces(one, other) for one in better) for other in worse)
+
+
+def _covers_training(better: Sequence[TrainingOption], worse: Sequence[TrainingOption]) -> bool:
+    return all(
+        any(
+            one.candidate.nodes <= other.candidate.nodes
+            and one.candidate.tokens_per_s >= other.candidate.tokens_per_s
+            and one.candidate.startup_s <= other.candidate.startup_s
+            and one.egress_usd <= other.egress_usd
+            for one in better
+        )
+        for other in worse
+    )

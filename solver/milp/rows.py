@@ -1,0 +1,71 @@
+"""Rows of the program: one constraint family as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from solver.milp.sets import Floats
+from solver.milp.variables import Ints
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Coefficients of a family: row number inside the family, column number, value."""
+
+    row: Ints
+    column: Ints
+    coefficient: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A family: `lower ≤ Σ coefficient · column ≤ upper`, one key a row."""
+
+    family: str
+    keys: tuple[Key, ...]
+    entries: Entries
+    lower: Floats
+    upper: Floats
+
+
+def entries(row: Ints | int, column: Ints, coefficient: Floats | float) -> Entries:
+    """Broadcast positions and coefficients to flat arrays of one length."""
+    rows, columns, values = np.broadcast_arrays(row, column, coefficient)
+    return Entries(
+        np.asarray(rows, dtype=np.int64).ravel(),
+        np.asarray(columns, dtype=np.int64).ravel(),
+        np.asarray(values, dtype=float).ravel(),
+    )
+
+
+def rows_of(
+    family: str,
+    keys: Sequence[Key],
+    parts: Sequence[Entries],
+    *,
+    lower: Floats | float = -np.inf,
+    upper: Floats | float = np.inf,
+) -> Rows:
+    """Join the parts of a family; bounds are one number or one a row."""
+    count = len(keys)
+    empty = np.zeros(0, dtype=np.int64)
+    joined = Entries(
+        np.concatenate([part.row for part in parts]) if parts else empty,
+        np.concatenate([part.column for part in parts]) if parts else empty,
+        np.concatenate([part.coefficient for part in parts]) if parts else np.zeros(0),
+    )
+    return Rows(
+        family=family,
+        keys=tuple(keys),
+        entries=joined,
+        lower=np.broadcast_to(np.asarray(lower, dtype=float), (count,)).copy(),
+        upper=np.broadcast_to(np.asarray(upper, dtype=float), (count,)).copy(),
+    )
+
+
+def grid(*sizes: int) -> list[Key]:
+    """List all positions of a product of sets, the last running fastest."""
+    return [tuple(int(part) for part in key) for key in np.ndindex(*sizes)]

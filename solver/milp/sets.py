@@ -1,0 +1,354 @@
+"""The sets of the program, read off a case: periods, demands, machines, groups, run options.
+
+Slots that are equal in every datum are one period and are planned alike; slots in which a run may
+work stay single, as the order of those matters.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from broker.domain.case import (
+    Case,
+    OwnedNodes,
+    ServingOption,
+    TrainingOption,
+    breakeven_utilization,
+    committed_hours,
+)
+from broker.domain.horizon import Slot
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.traffic import load_requests_per_s
+from broker.domain.workload import Service, TrainingRun
+
+Floats = npt.NDArray[np.float64]
+COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
+LOAD_ROUNDING = 1e-6
+"""Loads are rounded up by this part, so that a solver's tolerance never leaves a request behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Slots that are planned alike: their positions, the hours of one and of all."""
+
+    slots: tuple[int, ...]
+    slot_h: float
+
+    @property
+    def hours(self) -> float:
+        """Sum the hours."""
+        return self.slot_h * len(self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A service's users in one region: requests/s by size class and period."""
+
+    service: Service
+    user_region: str
+    load_requests_per_s: Floats
+
+    @property
+    def spare(self) -> int:
+        """Count the replicas of each group that may fail."""
+        return self.service.availability.spare_replicas
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A node type in one place, its hourly offers, and the nodes owned in each period."""
+
+    key: str
+    gpus: int
+    on_demand: Offer | None
+    spot: Offer | None
+    owned: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A committed offer: on which machine, active in which periods, charged how in the horizon."""
+
+    offer: Offer
+    machine: int
+    active: tuple[bool, ...]
+    active_h: float
+    outlives: bool
+    breakeven_utilization: float
+
+    @property
+    def usd_per_node(self) -> float:
+        """Give the cost of one node inside the horizon, its share of the upfront included."""
+        return float(self.offer.effective_usd_per_hour) * self.active_h
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Commitments of one machine and term that outlive the horizon, stacked by break-even.
+
+    `members` are the commitments up to and with this term, the highest break-even at the bottom.
+    `most_nodes` bounds what services can fill in any period.
+    """
+
+    machine: int
+    members: tuple[int, ...]
+    breakeven_utilization: float
+    most_nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Replicas of one candidate on one machine for one demand."""
+
+    demand: int
+    machine: int
+    option: ServingOption
+    gpus: int
+    rates: tuple[float, ...]
+    most_replicas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOption:
+    """A run on a machine: the periods of its window, the fewest slots that finish the work."""
+
+    run: int
+    machine: int
+    option: TrainingOption
+    window: tuple[int, ...]
+    slots_needed: int
+
+    @property
+    def nodes(self) -> int:
+        """Count the nodes of the gang."""
+        return self.option.candidate.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """All sets of one program, each in a fixed order."""
+
+    case: Case
+    periods: tuple[Period, ...]
+    demands: tuple[Demand, ...]
+    machines: tuple[Machine, ...]
+    committed: tuple[Committed, ...]
+    levels: tuple[Level, ...]
+    groups: tuple[Group, ...]
+    runs: tuple[TrainingRun, ...]
+    run_options: tuple[RunOption, ...]
+
+    @property
+    def hours(self) -> Floats:
+        """Give the hours of each period."""
+        return np.array([period.hours for period in self.periods])
+
+
+def build_sets(case: Case) -> Sets:
+    """Read the sets off a case; options of machines that the case lacks are an error."""
+    slots = case.workloads.horizon.slots()
+    demands = _demands_by_slot(case)
+    periods = _periods(case, slots, demands)
+    firsts = [period.slots[0] for period in periods]
+    demands = tuple(
+        Demand(one.service, one.user_region, one.load_requests_per_s[:, firsts]) for one in demands
+    )
+    used = [one.machine for one in case.serving] + [one.machine for one in case.training]
+    keys = sorted({*used, *(one.machine for one in case.owned)})
+    position = {key: number for number, key in enumerate(keys)}
+    firm = _by_machine(case, PriceKind.ON_DEMAND)
+    spot = _by_machine(case, PriceKind.SPOT)
+    machines = tuple(
+        Machine(
+            key=key,
+            gpus=int(case.machines[key].hardware.shape.gpu_count),
+            on_demand=firm.get(key),
+            spot=spot.get(key),
+            owned=tuple(_owned_at(case.owned, key, slots[first]) for first in firsts),
+        )
+        for key in keys
+    )
+    committed = _committed(case, machines, [slots[first] for first in firsts], periods)
+    groups = _groups(case, demands, position)
+    return Sets(
+        case=case,
+        periods=periods,
+        demands=demands,
+        machines=machines,
+        committed=committed,
+        levels=tuple(_levels(machines, committed, groups)),
+        groups=groups,
+        runs=case.workloads.training,
+        run_options=_run_options(case, position, periods, slots),
+    )
+
+
+def _demands_by_slot(case: Case) -> tuple[Demand, ...]:
+    demands = []
+    for service in case.workloads.services:
+        load = np.array(load_requests_per_s(service, case.workloads.horizon))
+        shares = np.array([size.share for size in service.sizes])
+        for user_region, users in sorted(service.users.items()):
+            if users > 0:
+                rounded_up = np.outer(shares * users * (1 + LOAD_ROUNDING), load)
+                demands.append(Demand(service, user_region, rounded_up))
+    return tuple(demands)
+
+
+def _periods(case: Case, slots: Sequence[Slot], demands: Sequence[Demand]) -> tuple[Period, ...]:
+    def datum(slot: Slot) -> tuple[object, ...]:
+        in_window = any(
+            run.window.earliest < slot.end_at and slot.start_at < run.window.deadline
+            for run in case.workloads.training
+        )
+        return (
+            slot.index if in_window else -1,
+            slot.hours,
+            tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
+            tuple(_is_active(offer, case, slot) for offer in case.offers if offer.commitment),
+            tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in demands),
+        )
+
+    by_datum = sorted(slots, key=lambda slot: (repr(datum(slot)), slot.index))
+    alike = [tuple(slot.index for slot in same) for _, same in groupby(by_datum, key=datum)]
+    return tuple(Period(slots=same, slot_h=slots[same[0]].hours) for same in sorted(alike))
+
+
+def _by_machine(case: Case, kind: PriceKind) -> dict[str, Offer]:
+    return {offer.machine: offer for offer in case.offers if offer.price_kind is kind}
+
+
+def _owned_at(owned: Sequence[OwnedNodes], machine: str, slot: Slot) -> int:
+    return sum(
+        one.nodes
+        for one in owned
+        if one.machine == machine and (one.until is None or slot.end_at <= one.until)
+    )
+
+
+def _is_active(offer: Offer, case: Case, slot: Slot) -> bool:
+    from_start = (slot.end_at - case.workloads.horizon.start).total_seconds() / 3600
+    return from_start <= float(committed_hours(offer))
+
+
+def _committed(
+    case: Case, machines: Sequence[Machine], firsts: Sequence[Slot], periods: Sequence[Period]
+) -> tuple[Committed, ...]:
+    position = {machine.key: number for number, machine in enumerate(machines)}
+    trend = case.workloads.policy.price_trend_per_year
+    found = []
+    for offer in sorted(case.offers, key=lambda offer: offer.key):
+        if offer.price_kind not in COMMITTED_KINDS or offer.machine not in position:
+            continue
+        machine = position[offer.machine]
+        active = tuple(_is_active(offer, case, slot) for slot in firsts)
+        hours = sum(one.hours for one, is_on in zip(periods, active, strict=True) if is_on)
+        on_demand = machines[machine].on_demand
+        found.append(
+            Committed(
+                offer=offer,
+                machine=machine,
+                active=active,
+                active_h=hours,
+                outlives=float(committed_hours(offer)) > case.workloads.horizon.hours,
+                breakeven_utilization=breakeven_utilization(offer, on_demand, trend),
+            )
+        )
+    return tuple(found)
+
+
+def _groups(case: Case, demands: Sequence[Demand], position: dict[str, int]) -> tuple[Group, ...]:
+    of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
+    found = []
+    for option in sorted(case.serving, key=_serving_order):
+        number = of.get((option.service, option.user_region))
+        if number is None:
+            continue
+        rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
+        found.append(
+            Group(
+                demand=number,
+                machine=position[option.machine],
+                option=option,
+                gpus=option.candidate.layout.gpus,
+                rates=rates,
+                most_replicas=_most_replicas(demands[number], rates),
+            )
+        )
+    return tuple(found)
+
+
+def _levels(
+    machines: Sequence[Machine], committed: Sequence[Committed], groups: Sequence[Group]
+) -> Iterator[Level]:
+    for number, machine in enumerate(machines):
+        by_term: dict[Decimal, list[int]] = {}
+        for at, one in enumerate(committed):
+            if one.machine == number and one.outlives:
+                by_term.setdefault(committed_hours(one.offer), []).append(at)
+        most = _most_served_nodes(machine, [one for one in groups if one.machine == number])
+        stack: list[int] = []
+        terms = {
+            term: max(committed[at].breakeven_utilization for at in members)
+            for term, members in by_term.items()
+        }
+        for term in sorted(terms, key=lambda one: (-terms[one], one)):
+            stack.extend(by_term[term])
+            yield Level(number, tuple(stack), terms[term], most)
+
+
+def _most_served_nodes(machine: Machine, groups: Sequence[Group]) -> int:
+    """Bound the nodes that services fill at once: each demand's largest group, all together."""
+    largest: dict[int, int] = {}
+    for group in groups:
+        if not group.option.on_spot:
+            gpus = max(group.most_replicas) * group.gpus
+            largest[group.demand] = max(largest.get(group.demand, 0), gpus)
+    return math.ceil(sum(largest.values()) / machine.gpus)
+
+
+def _serving_order(option: ServingOption) -> tuple[str, str, str, bool, str]:
+    names = (option.service, option.user_region, option.machine)
+    return (*names, option.on_spot, option.candidate.id)
+
+
+def _most_replicas(demand: Demand, rates: Sequence[float]) -> tuple[int, ...]:
+    """Count, a period, the replicas that carry all that this group can carry, spares included."""
+    per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
+    carrying = np.ceil(per_rate @ demand.load_requests_per_s - LOAD_ROUNDING)
+    floor = demand.service.min_replicas
+    return tuple(max(int(count) + demand.spare, floor) for count in carrying)
+
+
+def _run_options(
+    case: Case, position: dict[str, int], periods: Sequence[Period], slots: Sequence[Slot]
+) -> tuple[RunOption, ...]:
+    runs = {run.name: number for number, run in enumerate(case.workloads.training)}
+    found = []
+    for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
+        run = case.workloads.training[runs[option.run]]
+        window = tuple(
+            number
+            for number, period in enumerate(periods)
+            if run.window.earliest <= slots[period.slots[0]].start_at
+            and slots[period.slots[0]].end_at <= run.window.deadline
+        )
+        needed_s = run.tokens / option.candidate.tokens_per_s + option.candidate.startup_s
+        slot_s = slots[0].hours * 3600
+        needed = max(1, math.ceil(needed_s / slot_s - LOAD_ROUNDING))
+        if needed <= len(window):
+            found.append(
+                RunOption(
+                    run=runs[option.run],
+                    machine=position[option.machine],
+                    option=option,
+                    window=window,
+                    slots_needed=needed,
+                )
+            )
+    return tuple(found)

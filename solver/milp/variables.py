@@ -1,0 +1,176 @@
+"""The columns of the program: blocks of variables, addressed by set positions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from broker.domain.workload import Sharing
+from solver.milp.sets import Floats, Sets
+
+Ints = npt.NDArray[np.int64]
+Index = Ints | int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns of one kind: a dense array over sets, from `start` on, with bounds."""
+
+    name: str
+    start: int
+    lower: Floats
+    upper: Floats
+    integer: bool
+
+    @property
+    def size(self) -> int:
+        """Count the columns."""
+        return int(self.upper.size)
+
+    def at(self, *index: Index) -> Ints:
+        """Give the column numbers at positions of the block's sets, broadcast like arrays."""
+        flat = np.ravel_multi_index(np.broadcast_arrays(*index), self.upper.shape)
+        return np.asarray(flat + self.start, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """All blocks, over g group, k size class, m machine, p commitment, l level, a run option, t.
+
+    replicas[g,t] and group_used[g]; routed_requests_per_s[g,k,t] of groups whose demand has
+    several classes or may use spot; nodes: on_demand_nodes[m,t], spot_nodes[m,t],
+    committed_nodes[p]; level_used[l] and level_filled[l,t] say whether and when services fill a
+    level of commitments that outlive the horizon; serving_nodes[m,t] splits nodes where the policy
+    does; gang_up[a,t], gang_start[a,t], option_used[a] place the runs.
+    """
+
+    replicas: Block
+    group_used: Block
+    routed_requests_per_s: Block
+    on_demand_nodes: Block
+    spot_nodes: Block
+    committed_nodes: Block
+    level_used: Block
+    level_filled: Block
+    serving_nodes: Block
+    gang_up: Block
+    gang_start: Block
+    option_used: Block
+
+    def blocks(self) -> tuple[Block, ...]:
+        """List the blocks in column order."""
+        return (
+            self.replicas,
+            self.group_used,
+            self.routed_requests_per_s,
+            self.on_demand_nodes,
+            self.spot_nodes,
+            self.committed_nodes,
+            self.level_used,
+            self.level_filled,
+            self.serving_nodes,
+            self.gang_up,
+            self.gang_start,
+            self.option_used,
+        )
+
+    @property
+    def size(self) -> int:
+        """Count all columns."""
+        return sum(block.size for block in self.blocks())
+
+
+def most_classes(sets: Sets) -> int:
+    """Give the largest number of size classes of any service, at least 1."""
+    return max((len(group.rates) for group in sets.groups), default=1)
+
+
+def routed_groups(sets: Sets) -> tuple[int, ...]:
+    """List the groups whose requests must be told apart: by size class, or as spot or firm."""
+    return tuple(
+        number
+        for number, group in enumerate(sets.groups)
+        if len(group.rates) > 1 or sets.demands[group.demand].service.spot.max_share > 0
+    )
+
+
+def build_columns(sets: Sets) -> Columns:
+    """Lay out all columns with their bounds."""
+    size = _Sizes(sets)
+    is_split = sets.case.workloads.policy.sharing is Sharing.SPLIT
+    uppers = {
+        "replicas": (size.most_replicas(), True),
+        "group_used": (np.ones(size.groups), True),
+        "routed_requests_per_s": (size.routed(), False),
+        "on_demand_nodes": (size.nodes(on_spot=False), True),
+        "spot_nodes": (size.nodes(on_spot=True), True),
+        "committed_nodes": (size.committed(), True),
+        "level_used": (np.ones(len(sets.levels)), True),
+        "level_filled": (np.ones((len(sets.levels), size.periods)), True),
+        "serving_nodes": (size.where(range(size.machines) if is_split else ()), True),
+        "gang_up": (size.window(), True),
+        "gang_start": (size.window(), True),
+        "option_used": (np.ones(size.options), True),
+    }
+    blocks: dict[str, Block] = {}
+    start = 0
+    for name, (upper, integer) in uppers.items():
+        block = Block(name, start, np.zeros_like(upper), upper, integer)
+        blocks[name] = block
+        start += block.size
+    return Columns(**blocks)
+
+
+class _Sizes:
+    """Upper bounds by block; an infinite one is tightened by the rows."""
+
+    def __init__(self, sets: Sets) -> None:
+        self.sets = sets
+        self.groups = len(sets.groups)
+        self.periods = len(sets.periods)
+        self.machines = len(sets.machines)
+        self.options = len(sets.run_options)
+
+    def most_replicas(self) -> Floats:
+        rows = [group.most_replicas for group in self.sets.groups]
+        return np.array(rows, dtype=float).reshape(self.groups, self.periods)
+
+    def routed(self) -> Floats:
+        upper = np.zeros((self.groups, most_classes(self.sets), self.periods))
+        for number in routed_groups(self.sets):
+            group = self.sets.groups[number]
+            can = np.array([rate > 0 for rate in group.rates], dtype=float)
+            load = self.sets.demands[group.demand].load_requests_per_s
+            upper[number, : len(can), :] = can[:, None] * load
+        return upper
+
+    def nodes(self, *, on_spot: bool) -> Floats:
+        upper = np.zeros((self.machines, self.periods))
+        for number, machine in enumerate(self.sets.machines):
+            offer = machine.spot if on_spot else machine.on_demand
+            if offer is not None:
+                limits = (offer.limits.stock_nodes, offer.limits.max_nodes)
+                upper[number, :] = min((one for one in limits if one is not None), default=np.inf)
+        return upper
+
+    def where(self, machines: Iterable[int]) -> Floats:
+        upper = np.zeros((self.machines, self.periods))
+        upper[list(machines), :] = np.inf
+        return upper
+
+    def committed(self) -> Floats:
+        limits = [
+            (one.offer.limits.stock_nodes, one.offer.limits.max_nodes)
+            for one in self.sets.committed
+        ]
+        return np.array(
+            [min((one for one in pair if one is not None), default=np.inf) for pair in limits],
+            dtype=float,
+        )
+
+    def window(self) -> Floats:
+        upper = np.zeros((self.options, self.periods))
+        for number, option in enumerate(self.sets.run_options):
+            upper[number, list(option.window)] = 1.0
+        return upper

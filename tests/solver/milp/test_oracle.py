@@ -1,0 +1,56 @@
+"""The program against the oracle: the same optimal cost on random tiny instances."""
+
+import pytest
+from oracle import INFEASIBLE, Tiny, cheapest_usd
+from random_cases import random_case
+
+from broker.domain.case import Case
+from broker.domain.plan import Status
+from solver.milp.optimize import Optimum, optimum_of
+from solver.milp.program import build_program, to_proto
+from solver.milp.prune import prune
+from solver.milp.sets import build_sets
+from solver.milp.solve import Limits, solve_model
+
+EXACT = Limits(gap_fraction=1e-7, time_limit_s=60)
+SEEDS = list(range(80))
+
+
+def solved(of: Case) -> Optimum:
+    program = build_program(build_sets(of))
+    solution = solve_model(to_proto(program).SerializeToString(), EXACT)
+    return optimum_of(program, solution, EXACT)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_program_costs_what_enumeration_finds(seed: int) -> None:
+    tiny = random_case(seed)
+    expected = cheapest_usd(Tiny(tiny, most_committed=4))
+    optimum = solved(tiny)
+    if expected == INFEASIBLE:
+        assert optimum.status is Status.INFEASIBLE
+    else:
+        assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pruning_never_changes_the_optimal_cost(seed: int) -> None:
+    tiny = random_case(seed)
+    whole, pruned = solved(tiny), solved(prune(tiny).case)
+    assert (pruned.status is Status.INFEASIBLE) == (whole.status is Status.INFEASIBLE)
+    assert float(pruned.total_usd) == pytest.approx(float(whole.total_usd), rel=1e-5, abs=1e-4)
+
+
+def test_random_instances_use_every_kind_of_decision() -> None:
+    optima = [solved(random_case(seed)) for seed in SEEDS]
+    kinds = {one.price_kind.value for optimum in optima for one in optimum.purchases}
+    assert kinds == {"on_demand", "spot", "reserved", "owned"}
+    assert any(group.on_spot for optimum in optima for group in optimum.serving)
+    assert any(run.on_spot for optimum in optima for run in optimum.training)
+    assert any(len(run.steps) > 1 for optimum in optima for run in optimum.training)
+    assert any(len(optimum.serving) > 1 for optimum in optima)
+    assert any(
+        {run.machine for run in optimum.training if not run.on_spot}
+        & {group.machine for group in optimum.serving if not group.on_spot}
+        for optimum in optima
+    )

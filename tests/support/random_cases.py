@@ -1,0 +1,124 @@
+"""Random tiny cases: one or two machines, a service, often a run, commitments, spot, sharing."""
+
+import random
+from collections.abc import Sequence
+
+from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
+
+from broker.domain.case import Case, ServingOption, TrainingOption
+from broker.domain.offer import Offer, PriceKind
+
+_ONE_CLASS = [{"input_tokens": 1000, "output_tokens": 200}]
+_TWO_CLASSES = [
+    {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
+    {"input_tokens": 4000, "output_tokens": 200, "share": 0.25},
+]
+
+
+def random_case(seed: int) -> Case:
+    """Draw a case; one seed always gives the same."""
+    draw = random.Random(seed)  # noqa: S311 - instances, not secrets
+    machines = [
+        offer(f"{draw.uniform(1, 6):.2f}", name=f"m{number}", gpus=draw.choice([1, 2, 4]))
+        for number in range(draw.choice([1, 2, 2]))
+    ]
+    offers = [*machines, *_other_offers(draw, machines)]
+    with_spot = {one.machine for one in offers if one.price_kind is PriceKind.SPOT}
+    classes = draw.choice([1, 1, 2])
+    max_share = 0.0 if classes > 1 else draw.choice([0.0, 0.5, 1.0])
+    serve = _serving(draw, machines, with_spot if max_share else set(), classes)
+    restartable = draw.random() < 0.6
+    tokens = draw.uniform(8, 30) * 3600
+    runs = _training(draw, machines, with_spot if restartable else set())
+    has_run = draw.random() < 0.7
+    peak = draw.uniform(1, 5)
+    file = workloads(
+        services=[
+            service_entry(
+                peak * draw.uniform(0.3, 1),
+                peak,
+                sizes=_TWO_CLASSES if classes > 1 else _ONE_CLASS,
+                spot={"max_share": max_share},
+                availability={"spare_replicas": draw.choice([0, 0, 1])},
+                min_replicas=draw.choice([0, 1]),
+            )
+        ],
+        training=[run_entry(tokens, restartable=restartable)] if has_run else [],
+        policy=_policy(draw),
+        quotas=draw.choice([[], [{"provider": "acme", "price_kind": "on_demand", "gpus": 4}]]),
+    )
+    owned = [(machines[0], 1)] if draw.random() < 0.3 else []
+    return case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
+
+
+def _policy(draw: random.Random) -> dict[str, object]:
+    policy: dict[str, object] = {
+        "sharing": draw.choice(["converged", "split"]),
+        "price_trend_per_year": draw.choice([0.0, -0.25]),
+        "max_groups": draw.choice([1, 2]),
+    }
+    if draw.random() < 0.2:
+        policy["budget_usd_per_month"] = draw.choice([1500, 3000, 6000])
+    if draw.random() < 0.3:
+        policy["commitments"] = {"max_upfront_usd": draw.choice([0, 600, 1200])}
+    return policy
+
+
+def _other_offers(draw: random.Random, machines: Sequence[Offer]) -> list[Offer]:
+    offers = []
+    for machine in machines:
+        price, name = float(machine.usd_per_hour), machine.instance_type
+        gpus = int(machine.hardware.shape.gpu_count)
+        if draw.random() < 0.5:
+            spot = f"{price * draw.uniform(0.3, 0.8):.2f}"
+            offers.append(offer(spot, name=name, gpus=gpus, kind=PriceKind.SPOT))
+        if draw.random() < 0.6:
+            offers.append(
+                offer(
+                    f"{price * draw.uniform(0.3, 0.9):.2f}",
+                    name=name,
+                    gpus=gpus,
+                    kind=PriceKind.RESERVED,
+                    term_months=draw.choice([1, 12]),
+                    upfront_usd=draw.choice(["0", "500"]),
+                )
+            )
+    return offers
+
+
+def _serving(
+    draw: random.Random, machines: Sequence[Offer], with_spot: set[str], classes: int
+) -> list[ServingOption]:
+    options: list[ServingOption] = []
+    for machine in machines:
+        per_node = int(machine.hardware.shape.gpu_count)
+        gpus = draw.choice([one for one in (1, 2, 4) if per_node % one == 0])
+        rates = [draw.uniform(0.8, 4) * gpus for _ in range(classes)]
+        options.append(serving(machine, rates, gpus=gpus))
+        if machine.machine in with_spot:
+            options.append(serving(machine, rates, gpus=gpus, on_spot=True))
+    return options
+
+
+def _training(
+    draw: random.Random, machines: Sequence[Offer], with_spot: set[str]
+) -> list[TrainingOption]:
+    options: list[TrainingOption] = []
+    for machine in machines:
+        startup_s = draw.choice([0.0, 1800.0])
+        speed = draw.uniform(1, 2.5)
+        options.append(
+            training(
+                machine,
+                nodes=draw.choice([1, 2]),
+                tokens_per_s=speed,
+                startup_s=startup_s,
+                egress_usd=draw.choice(["0", "7.5"]),
+            )
+        )
+        if machine.machine in with_spot:
+            spot_speed = speed * draw.uniform(0.7, 1)
+            options.append(
+                training(machine, tokens_per_s=spot_speed, on_spot=True, startup_s=startup_s)
+            )
+    return options
