@@ -2,10 +2,13 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
 
 import platformdirs
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from broker.domain.errors import ConfigurationError
 
 
 class Settings(BaseSettings):
@@ -23,10 +26,10 @@ class Settings(BaseSettings):
     aws_regions: tuple[str, ...] = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
     """Regions whose AWS price files are read; each is some hundred megabytes."""
 
-    provider_timeout_s: float = 600.0
+    provider_timeout_s: Annotated[float, Field(gt=0)] = 600.0
     """Longest time that one provider may take in a refresh."""
 
-    request_timeout_s: float = 30.0
+    request_timeout_s: Annotated[float, Field(gt=0)] = 30.0
     """Longest time to wait for one reply."""
 
     stale_after_h_spot: float = 24.0
@@ -36,10 +39,42 @@ class Settings(BaseSettings):
     max_usd_per_gpu_hour: Decimal = Decimal(40)
     """Trust gate: an offer outside this band is quarantined."""
 
-    max_price_change: float = 0.4
-    """Trust gate: a larger relative change since the last refresh is quarantined."""
+    max_price_change: Annotated[float, Field(gt=0)] = 0.4
+    """Trust gate: a larger relative change since the last observation is quarantined."""
+
+    min_spot_share: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    """Trust gate: spot below this share of the same machine's on-demand price is quarantined."""
+
+    max_row_drop: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Trust gate: a provider that lists fewer rows by more than this share keeps its old offers."""
+
+    @property
+    def database_path(self) -> Path:
+        """Give the file of the catalog."""
+        return self.data_dir / "catalog.sqlite3"
 
     @property
     def database_url(self) -> str:
         """Give the SQLAlchemy URL of the catalog."""
-        return f"sqlite:///{self.data_dir / 'catalog.sqlite3'}"
+        return f"sqlite:///{self.database_path}"
+
+
+def load_settings() -> Settings:
+    """Read the settings from the environment.
+
+    Raises:
+        ConfigurationError: a variable has a value that its setting cannot take.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = "_".join(str(part) for part in problem["loc"][:1])
+        raise ConfigurationError(
+            f"GPUBROKER_{name.upper()}: {problem['msg']}",
+            hint="correct or unset the environment variable",
+        ) from error
+    except SettingsError as error:  # a list that is no JSON
+        raise ConfigurationError(
+            f"settings: {error}", hint='write a list as JSON: GPUBROKER_AWS_REGIONS=["us-east-1"]'
+        ) from error

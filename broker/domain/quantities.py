@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     TypeAdapter,
+    WithJsonSchema,
 )
 
 MICRO_USD = Decimal("0.000001")
@@ -117,13 +118,41 @@ Gib = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 """A part of one, never a percentage."""
 
-Duration = Annotated[timedelta, Field(ge=timedelta(0)), BeforeValidator(parse_duration)]
+Duration = Annotated[
+    timedelta,
+    Field(ge=timedelta(0)),
+    BeforeValidator(parse_duration),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^(P.+|[0-9.]+ ?(ms|s|min|h|d))$",
+            "examples": ["12 min", "800 ms", "1h"],
+        }
+    ),
+]
 """A length of time; files write it with its unit."""
 
-SizeGb = Annotated[float, Field(ge=0), BeforeValidator(parse_size_gb)]
+SizeGb = Annotated[
+    float,
+    Field(ge=0),
+    BeforeValidator(parse_size_gb),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^[0-9.]+ ?(MB|GB|TB|PB)$"},
+            ],
+            "examples": ["20 TB", "500 GB"],
+        }
+    ),
+]
 """A size of data in GB (10⁹ bytes); files write it with its unit."""
 
-Instant = Annotated[datetime, BeforeValidator(parse_instant)]
+Instant = Annotated[
+    datetime,
+    BeforeValidator(parse_instant),
+    WithJsonSchema({"type": "string", "examples": ["2026-12-01", "2026-12-01T06:00:00Z"]}),
+]
 """A point in time, aware, UTC; a bare date is its first moment."""
 
 GpuCount = Annotated[

@@ -133,7 +133,8 @@ def _warnings(report: CaseReport, optimum: Optimum, used: Sequence[Offer]) -> It
             f"commitments go on after the horizon: {later:,.2f} USD remain to be paid, and are "
             "justified by services alone at the expected price trend"
         )
-    labels = {one.candidate.label for one in (*optimum.serving, *optimum.training)}
+    labels = {one.candidate.label for one in optimum.serving}
+    labels |= {one.candidate.label for one in optimum.training}
     if Label.ESTIMATED in labels:
         yield "some rates are estimates outside the range of public measurements"
     undated = sorted({offer.provider for offer in used if offer.provenance.undated})

@@ -1,7 +1,7 @@
 """Reading a workloads file: YAML or JSON in, values out, and clear words for what is wrong."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -24,6 +24,28 @@ _LATER = {
     "min_zones": "a number of zones",
 }
 """Keys that the file format will have and this version refuses rather than ignores."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML that leaves dates as text, and takes no key twice."""
+
+    yaml_implicit_resolvers = {
+        first: [one for one in resolvers if one[0] != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def construct_mapping(
+        self,
+        node: yaml.MappingNode,
+        deep: bool = False,  # noqa: FBT001, FBT002 - as in yaml
+    ) -> dict[Hashable, object]:
+        keys = [key.value for key, _ in node.value]
+        for key, value in node.value:
+            if keys.count(key.value) > 1:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key.value!r} stands twice", problem_mark=value.start_mark
+                )
+        return super().construct_mapping(node, deep=deep)
 
 
 def read_workloads(path: Path) -> Workloads:
@@ -50,7 +72,7 @@ def read_workloads(path: Path) -> Workloads:
 def parse_workloads(text: str, name: str) -> Workloads:
     """Parse the text of a workloads file; `name` stands in the messages."""
     try:
-        data = yaml.safe_load(text)
+        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as cause:
         place = getattr(cause, "problem_mark", None)
         where = f" at line {place.line + 1}, column {place.column + 1}" if place else ""

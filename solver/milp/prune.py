@@ -13,6 +13,7 @@ from broker.domain.case import Case, ServingOption, TrainingOption, breakeven_ut
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.constraints.quota import is_under
+from solver.milp.outprice import drop_outpriced
 
 DOMINATED = "dominated"
 _Key = tuple[str, ...]
@@ -42,16 +43,20 @@ class _Profile:
 
     @property
     def rank(self) -> tuple[bool, Decimal, str]:
-        prices = [offer.effective_usd_per_hour for offer in self.offers()]
+        prices = [offer.effective_usd_per_hour / self.gpus for offer in self.offers()]
         return (self.limited, min(prices, default=Decimal(0)), self.machine)
+
+    @property
+    def uses_spot(self) -> bool:
+        return any(key[-1] == "True" for key in (*self.serving, *self.training))
 
     def offers(self) -> list[Offer]:
         return [offer for offer in (self.firm, self.spot, *self.committed) if offer is not None]
 
 
 def prune(case: Case) -> Pruned:
-    """Drop dominated candidates, then dominated machines; owned machines always stay."""
-    case = replace(case, serving=_undominated_candidates(case.serving))
+    """Drop dominated candidates, outpriced options, dominated machines; owned ones always stay."""
+    case = drop_outpriced(replace(case, serving=_undominated_candidates(case.serving)))
     owned = {one.machine for one in case.owned}
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
     trend = case.workloads.policy.price_trend_per_year
@@ -135,11 +140,12 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
 
 
 def _dominates(better: _Profile, worse: _Profile, trend: float) -> bool:
-    if better.limited or better.quotas or better.gpus < worse.gpus:
+    copies = _copies(better, worse)
+    if better.limited or better.quotas or copies == 0:
         return False
     return (
-        _firm_prices(better, worse, trend)
-        and _spot_prices(better, worse)
+        _firm_prices(better, worse, copies, trend)
+        and _spot_prices(better, worse, copies)
         and all(
             _covers_serving(better.serving.get(key, []), options)
             for key, options in worse.serving.items()
@@ -153,13 +159,23 @@ def _dominates(better: _Profile, worse: _Profile, trend: float) -> bool:
     )
 
 
-def _firm_prices(better: _Profile, worse: _Profile, trend: float) -> bool:
-    if worse.firm is not None and not _no_dearer(better.firm, worse.firm):
+def _copies(better: _Profile, worse: _Profile) -> int:
+    """Count the smaller nodes that stand for one larger node; 0 where they cannot.
+
+    Gangs want whole nodes, so smaller ones stand only for machines that no run can use.
+    """
+    if better.gpus >= worse.gpus:
+        return 1
+    return 0 if worse.training or worse.gpus % better.gpus else worse.gpus // better.gpus
+
+
+def _firm_prices(better: _Profile, worse: _Profile, copies: int, trend: float) -> bool:
+    if worse.firm is not None and not _no_dearer(better.firm, worse.firm, copies):
         return False
     return all(
-        _no_dearer(better.firm, one)
+        _no_dearer(better.firm, one, copies)
         or any(
-            _same_terms_no_dearer(two, one)
+            _same_terms_no_dearer(two, one, copies)
             and breakeven_utilization(two, better.firm, trend)
             <= breakeven_utilization(one, worse.firm, trend)
             for two in better.committed
@@ -168,22 +184,22 @@ def _firm_prices(better: _Profile, worse: _Profile, trend: float) -> bool:
     )
 
 
-def _same_terms_no_dearer(better: Offer, worse: Offer) -> bool:
+def _same_terms_no_dearer(better: Offer, worse: Offer, copies: int) -> bool:
     if better.commitment is None or worse.commitment is None:
         return False
     return (
         better.commitment.term_months == worse.commitment.term_months
-        and better.commitment.upfront_usd <= worse.commitment.upfront_usd
-        and better.effective_usd_per_hour <= worse.effective_usd_per_hour
+        and copies * better.commitment.upfront_usd <= worse.commitment.upfront_usd
+        and copies * better.effective_usd_per_hour <= worse.effective_usd_per_hour
     )
 
 
-def _spot_prices(better: _Profile, worse: _Profile) -> bool:
+def _spot_prices(better: _Profile, worse: _Profile, copies: int) -> bool:
     """Cover spot use by spot that is no dearer, or by firm nodes that are no dearer than it."""
-    if worse.spot is None:
+    if worse.spot is None or not worse.uses_spot:
         return True
     for offer, market in ((better.spot, "True"), (better.firm, "False")):
-        if _no_dearer(offer, worse.spot) and _covers_spot_options(better, worse, market):
+        if _no_dearer(offer, worse.spot, copies) and _covers_spot_options(better, worse, market):
             return True
     return False
 
@@ -200,8 +216,8 @@ def _covers_spot_options(better: _Profile, worse: _Profile, market: str) -> bool
     )
 
 
-def _no_dearer(better: Offer | None, worse: Offer) -> bool:
-    return better is not None and better.usd_per_hour <= worse.effective_usd_per_hour
+def _no_dearer(better: Offer | None, worse: Offer, copies: int) -> bool:
+    return better is not None and copies * better.usd_per_hour <= worse.effective_usd_per_hour
 
 
 def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:

@@ -13,6 +13,7 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from broker.domain.candidate import TrainingCandidate
 from broker.domain.case import (
     Case,
     OwnedNodes,
@@ -30,6 +31,8 @@ Floats = npt.NDArray[np.float64]
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
 LOAD_ROUNDING = 1e-6
 """Loads are rounded up by this part, so that a solver's tolerance never leaves a request behind."""
+LEAST_LOAD = 1e-4
+"""Loads below this part of the service's peak are rounded up to it, for the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,7 @@ def _demands_by_slot(case: Case) -> tuple[Demand, ...]:
     demands = []
     for service in case.workloads.services:
         load = np.array(load_requests_per_s(service, case.workloads.horizon))
+        load = np.maximum(load, LEAST_LOAD * load.max())
         shares = np.array([size.share for size in service.sizes])
         for user_region, users in sorted(service.users.items()):
             if users > 0:
@@ -325,6 +329,12 @@ def _most_replicas(demand: Demand, rates: Sequence[float]) -> tuple[int, ...]:
     return tuple(max(int(count) + demand.spare, floor) for count in carrying)
 
 
+def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) -> int:
+    """Count the slots that finish a run after a single start."""
+    needed_s = run.tokens / candidate.tokens_per_s + candidate.startup_s
+    return max(1, math.ceil(needed_s / (slot_h * 3600) - LOAD_ROUNDING))
+
+
 def _run_options(
     case: Case, position: dict[str, int], periods: Sequence[Period], slots: Sequence[Slot]
 ) -> tuple[RunOption, ...]:
@@ -338,9 +348,7 @@ def _run_options(
             if run.window.earliest <= slots[period.slots[0]].start_at
             and slots[period.slots[0]].end_at <= run.window.deadline
         )
-        needed_s = run.tokens / option.candidate.tokens_per_s + option.candidate.startup_s
-        slot_s = slots[0].hours * 3600
-        needed = max(1, math.ceil(needed_s / slot_s - LOAD_ROUNDING))
+        needed = fewest_slots(run, option.candidate, slots[0].hours)
         if needed <= len(window):
             found.append(
                 RunOption(

@@ -1,0 +1,127 @@
+"""The rows of the catalog: runs, observations, what is held back, snapshots.
+
+Observations and held readings are append-only: a row is written once, and only its `valid_to` is
+set later, once; both its ends are the `finished_at` of a run. Instants are stored as naive UTC,
+money as whole micro-dollars. The payload is the JSON of the offer as it was first observed.
+"""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import BigInteger, Column, DateTime, Dialect, ForeignKey, Index, Text
+from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field, SQLModel
+
+
+class UtcInstant(TypeDecorator[datetime]):
+    """An aware instant, kept as naive UTC: SQLite has no time zones."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Drop the zone on the way in, after moving to UTC."""
+        del dialect
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Put UTC back on the way out."""
+        del dialect
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class RefreshRun(SQLModel, table=True):
+    """One provider's part of one refresh; `finished_at` is unique, as the catalog's history is.
+
+    `live` if it asked over the network. `received` counts the offers that the provider sent, held
+    or not; `offers` those that stand after it, observed between the two observation instants.
+    """
+
+    __tablename__ = "refresh_run"
+
+    id: int | None = Field(default=None, primary_key=True)
+    provider: str
+    status: str
+    live: bool
+    started_at: datetime = Field(sa_type=UtcInstant)
+    finished_at: datetime = Field(sa_type=UtcInstant, unique=True)
+    oldest_observed_at: datetime | None = Field(default=None, sa_type=UtcInstant)
+    newest_observed_at: datetime | None = Field(default=None, sa_type=UtcInstant)
+    received: int = 0
+    offers: int = 0
+    new: int = 0
+    changed: int = 0
+    vanished: int = 0
+    error: str = ""
+    hint: str = ""
+
+    __table_args__ = (Index("ix_refresh_run_provider", "provider", "finished_at"),)
+
+
+class RejectionCount(SQLModel, table=True):
+    """How many rows of a run were no offers, for one reason."""
+
+    __tablename__ = "rejection_count"
+
+    run_id: int = Field(
+        sa_column=Column(ForeignKey("refresh_run.id"), primary_key=True, nullable=False)
+    )
+    reason: str = Field(primary_key=True)
+    rows: int
+
+
+class Observation(SQLModel, table=True):
+    """An offer as it stood from one instant to another; `valid_to` is empty while it stands.
+
+    `digest` identifies all that is said of the offer but when it was seen. `confirmed` names the
+    trust gate that the offer failed before a second reading confirmed it.
+    """
+
+    __tablename__ = "observation"
+
+    id: int | None = Field(default=None, primary_key=True)
+    provider: str
+    offer_key: str
+    price_kind: str
+    gpu: str
+    micro_usd_per_hour: int = Field(sa_type=BigInteger)
+    effective_micro_usd_per_hour: int = Field(sa_type=BigInteger)
+    confirmed: str = ""
+    digest: str
+    observed_at: datetime = Field(sa_type=UtcInstant)
+    valid_from: datetime = Field(sa_type=UtcInstant)
+    valid_to: datetime | None = Field(default=None, sa_type=UtcInstant)
+    payload: str = Field(sa_type=Text)
+
+    __table_args__ = (
+        Index("ix_observation_open", "provider", "valid_to"),
+        Index("ix_observation_key", "provider", "offer_key"),
+    )
+
+
+class HeldReading(SQLModel, table=True):
+    """An offer that failed a trust gate, from when until when it was held back."""
+
+    __tablename__ = "quarantine"
+
+    id: int | None = Field(default=None, primary_key=True)
+    provider: str
+    offer_key: str
+    reason: str
+    detail: str
+    effective_micro_usd_per_hour: int = Field(sa_type=BigInteger)
+    digest: str
+    observed_at: datetime = Field(sa_type=UtcInstant)
+    valid_from: datetime = Field(sa_type=UtcInstant)
+    valid_to: datetime | None = Field(default=None, sa_type=UtcInstant)
+    payload: str = Field(sa_type=Text)
+
+    __table_args__ = (Index("ix_quarantine_open", "provider", "valid_to"),)
+
+
+class Snapshot(SQLModel, table=True):
+    """A hash that a plan may name, and the instant at which the catalog had it."""
+
+    __tablename__ = "snapshot"
+
+    hash: str = Field(primary_key=True)
+    as_of: datetime = Field(sa_type=UtcInstant)

@@ -1,0 +1,108 @@
+"""Making and checking plans from files: what `plan` and `verify` do."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from broker.domain.errors import ConfigurationError
+from broker.domain.plan import Plan, RejectedCount, SolveSettings
+from broker.domain.workload import Workloads
+from broker.planning.case import CaseReport, build_case
+from broker.planning.catalog_view import CatalogView
+from broker.planning.filters import Freshness
+from broker.planning.planner import Catalog, Progress, make_plan
+from broker.planning.workloads_file import check_names, workloads_sha256
+from broker.settings import Settings
+from broker.specs.load import Specs
+from broker.verification.check import Violation, check
+
+
+def plan_workloads(
+    workloads: Workloads,
+    view: CatalogView,
+    solve: SolveSettings,
+    *,
+    specs: Specs,
+    settings: Settings,
+    progress: Progress,
+) -> Plan:
+    """Make the plan of a workloads file over a catalog; it has passed the independent check.
+
+    Raises:
+        ConfigurationError: the workloads name what our tables or the catalog do not know.
+    """
+    check_names(workloads, specs)
+    progress("sizing every workload on every machine")
+    report = case_of(workloads, view, specs, settings)
+    catalog = Catalog(snapshot=view.snapshot, offers=len(view.offers), as_of=view.now)
+    return make_plan(report, catalog, solve, progress)
+
+
+def verify_plan(
+    plan: Plan, workloads: Workloads, view: CatalogView, *, specs: Specs, settings: Settings
+) -> tuple[Violation, ...]:
+    """Check a plan against the workloads and the catalog that it claims to be made from.
+
+    Raises:
+        ConfigurationError: the workloads name what our tables or the catalog do not know.
+    """
+    check_names(workloads, specs)
+    report = case_of(workloads, view, specs, settings)
+    digest = workloads_sha256(workloads)
+    return check(plan, report.case, snapshot=view.snapshot, workloads_sha256=digest)
+
+
+def case_of(
+    workloads: Workloads, view: CatalogView, specs: Specs, settings: Settings
+) -> CaseReport:
+    """Build the case of workloads over a catalog, with all that was left out counted."""
+    freshness = Freshness(
+        as_of=view.now,
+        spot=timedelta(hours=settings.stale_after_h_spot),
+        other=timedelta(hours=settings.stale_after_h_other),
+    )
+    report = build_case(workloads, view.offers, specs, freshness)
+    return CaseReport(report.case, (*report.rejected, *_held_back(view)), report.warnings)
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan file.
+
+    Raises:
+        ConfigurationError: the file is missing, or is no plan of this version.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        reason = getattr(cause, "strerror", None) or "not UTF-8 text"
+        raise ConfigurationError(
+            f"cannot read plan {str(path)!r}: {reason}", hint="check the path"
+        ) from cause
+    try:
+        return Plan.model_validate_json(text)
+    except ValidationError as cause:
+        first = cause.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "plan"
+        message = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(
+            f"{str(path)!r} is no valid plan: {where}: {message}",
+            hint="a plan is what `gpubroker plan --out` wrote, unchanged; make it again",
+        ) from cause
+
+
+def _held_back(view: CatalogView) -> Sequence[RejectedCount]:
+    """Count what the trust gates hold back, and the rows that became no offer."""
+    subjects: dict[str, list[str]] = {}
+    for held in view.quarantined:
+        reason = f"held back: {held.reason.replace('_', ' ')}"
+        subjects.setdefault(reason, []).append(held.offer.key)
+    for row in view.rejections:
+        reason = f"no offer: {row.reason.replace('_', ' ')}"
+        subjects.setdefault(reason, []).append(f"{row.provider}: {row.subject}")
+    counts = [
+        RejectedCount(reason=reason, offers=len(found), example=min(found))
+        for reason, found in subjects.items()
+    ]
+    return sorted(counts, key=lambda one: (-one.offers, one.reason))

@@ -1,0 +1,157 @@
+"""A refresh: ask all providers at once, and let each one's offers replace its last ones.
+
+What a provider does wrong stays with that provider: it fails, its last good offers stand.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing import TimeoutError as NotInTimeError
+from multiprocessing.pool import ThreadPool
+
+import httpx
+import structlog
+
+from broker.catalog.gates import Gates
+from broker.catalog.runs import Reading, RunOutcome, RunStatus
+from broker.catalog.store import Catalog
+from broker.clock import Clock
+from broker.domain.errors import ProviderError
+from broker.domain.offer import Offer, Rejection
+from providers.kit.adapter import Adapter
+
+_log = structlog.get_logger(__name__)
+
+OpenClient = Callable[[str], httpx.Client]
+"""Makes the client that asks the provider of a name."""
+
+OnDone = Callable[[RunOutcome], None]
+"""Is told of each provider that is done, in the order in which they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What came of a refresh, by provider name."""
+
+    outcomes: tuple[RunOutcome, ...]
+
+    @property
+    def failed(self) -> tuple[RunOutcome, ...]:
+        """List the providers that failed."""
+        return tuple(one for one in self.outcomes if one.status is RunStatus.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderReader:
+    """Asks providers: over the network if `live`, and no longer than `timeout_s` seconds each."""
+
+    open_client: OpenClient
+    clock: Clock
+    live: bool
+    timeout_s: float
+
+    def read(self, adapter: Adapter) -> Reading:
+        """Ask one provider for everything and translate it.
+
+        Raises:
+            ProviderError: it does not answer in time, or what it answers cannot be read.
+        """
+        started_at = self.clock()
+        deadline_s = time.monotonic() + self.timeout_s
+        offers: list[Offer] = []
+        rejections: list[Rejection] = []
+        try:
+            with self.open_client(adapter.name) as http:
+                replies = self._in_time(adapter.fetch(http), deadline_s)
+                for entry in adapter.offers_in(replies):
+                    if isinstance(entry, Rejection):
+                        rejections.append(entry)
+                    else:
+                        offers.append(entry)
+        except (httpx.HTTPError, ArithmeticError, LookupError, ValueError) as cause:
+            raise ProviderError(
+                f"{adapter.name}: the reply cannot be read ({type(cause).__name__}: {cause})",
+                hint="try again; if it stays, the provider's API has changed",
+            ) from cause
+        return Reading(adapter.name, self.live, started_at, tuple(offers), tuple(rejections))
+
+    def read_all(
+        self, adapters: Iterable[Adapter]
+    ) -> Iterator[tuple[Reading, ProviderError | None]]:
+        """Ask providers at once; yield each reading as it is done, and its failure if any."""
+        pending = {adapter.name: adapter for adapter in adapters}
+        started_at = self.clock()
+        deadline_s = time.monotonic() + self.timeout_s
+        # Its threads are daemons: one that hangs in a reply cannot keep the process alive.
+        with ThreadPool(max(1, len(pending))) as pool:
+            answers = pool.imap_unordered(self._attempt, tuple(pending.values()))
+            while pending:
+                try:
+                    reading, error = answers.next(timeout=max(0.0, deadline_s - time.monotonic()))
+                except NotInTimeError:
+                    break
+                del pending[reading.provider]
+                yield reading, error
+        for name in pending:
+            yield Reading(name, self.live, started_at, (), ()), self._too_slow(name)
+
+    def _attempt(self, adapter: Adapter) -> tuple[Reading, ProviderError | None]:
+        started_at = self.clock()
+        try:
+            return self.read(adapter), None
+        except ProviderError as error:
+            return Reading(adapter.name, self.live, started_at, (), ()), error
+
+    def _in_time(
+        self, replies: Iterable[httpx.Response], deadline_s: float
+    ) -> Iterator[httpx.Response]:
+        """Hand replies on until time is up, so that a provider given up on is not asked further."""
+        for reply in replies:
+            if time.monotonic() > deadline_s:
+                raise self._too_slow(str(reply.request.url.host))
+            yield reply
+
+    def _too_slow(self, name: str) -> ProviderError:
+        return ProviderError(
+            f"{name}: not done within {self.timeout_s:g} s",
+            hint="raise GPUBROKER_PROVIDER_TIMEOUT_S, or refresh it alone with --provider",
+        )
+
+
+def refresh_catalog(
+    catalog: Catalog,
+    adapters: Iterable[Adapter],
+    reader: ProviderReader,
+    gates: Gates,
+    *,
+    on_done: OnDone | None = None,
+) -> RefreshReport:
+    """Ask providers at once and write what each one sends as it comes."""
+    outcomes = []
+    for reading, error in reader.read_all(adapters):
+        now = reader.clock()
+        outcome = (
+            catalog.keep(reading, error, now=now)
+            if error
+            else catalog.replace(reading, gates, now=now)
+        )
+        _log_outcome(outcome)
+        outcomes.append(outcome)
+        if on_done:
+            on_done(outcome)
+    return RefreshReport(tuple(sorted(outcomes, key=lambda one: one.provider)))
+
+
+def _log_outcome(outcome: RunOutcome) -> None:
+    elapsed = outcome.finished_at - outcome.started_at
+    facts = {
+        "provider": outcome.provider,
+        "offers": outcome.offers,
+        "rejected": sum(outcome.rejected.values()),
+        "quarantined": sum(outcome.quarantined.values()),
+        "elapsed_s": round(elapsed.total_seconds(), 3),
+    }
+    if outcome.status is RunStatus.REFRESHED:
+        _log.info("offers_refreshed", **facts)
+    else:
+        _log.info("offers_kept", status=str(outcome.status), error=outcome.error, **facts)

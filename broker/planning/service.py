@@ -1,0 +1,201 @@
+"""The one door for whoever enters from outside: commands and schedules call its methods."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+import httpx
+
+from broker.catalog.gates import Gates, gates_from
+from broker.catalog.runs import RunOutcome
+from broker.catalog.store import Catalog, open_catalog
+from broker.clock import Clock, system_clock
+from broker.domain.errors import ConfigurationError
+from broker.planning.catalog_view import (
+    CatalogSource,
+    CatalogView,
+    view_of_readings,
+    view_of_sheet,
+    view_of_snapshot,
+    view_of_store,
+)
+from broker.planning.gpu_filter import matching_gpus
+from broker.planning.query import OfferQuery, Sort, offer_rows
+from broker.planning.refresh import OnDone, ProviderReader, RefreshReport, refresh_catalog
+from broker.reports.rows import OfferRow
+from broker.settings import Settings
+from broker.specs.load import Specs, load_specs
+from providers.kit.adapter import Adapter
+from providers.kit.http import live_client
+from providers.kit.recorded import recorded_client
+from providers.registry import PROVIDERS, adapters
+
+
+@dataclass(frozen=True, slots=True)
+class OfferSelection:
+    """What a query found, and the catalog that it was put to."""
+
+    view: CatalogView
+    rows: tuple[OfferRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogStatus:
+    """What the catalog holds, None while it holds nothing, and each provider's last run."""
+
+    now: datetime
+    view: CatalogView | None
+    runs: tuple[RunOutcome, ...]
+
+
+class PlanningService:
+    """Refreshes the catalog and answers questions about it.
+
+    Nothing is read and no database is opened before a method needs it.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self.settings = settings
+        self.clock = clock
+
+    @cached_property
+    def specs(self) -> Specs:
+        """Read the tables of the package, once."""
+        return load_specs()
+
+    @cached_property
+    def gates(self) -> Gates:
+        """Take the trust gates from settings and tables."""
+        return gates_from(self.settings, self.specs.nodes)
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Open the store, once.
+
+        Raises:
+            ConfigurationError: the database cannot be used.
+        """
+        return open_catalog(self.settings.database_path)
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Name every provider that can be asked."""
+        return PROVIDERS
+
+    def refresh(
+        self,
+        providers: Iterable[str] | None = None,
+        *,
+        recorded: bool = False,
+        on_done: OnDone | None = None,
+    ) -> RefreshReport:
+        """Ask providers (all where none is named) and let their offers replace the last ones.
+
+        Raises:
+            ConfigurationError: a provider is not known, or the database cannot be written.
+        """
+        chosen = self._adapters(providers)
+        catalog = self.catalog  # opened first: no provider is asked for what cannot be kept
+        reader = self._reader(recorded=recorded)
+        return refresh_catalog(catalog, chosen, reader, self.gates, on_done=on_done)
+
+    def view(self, source: CatalogSource) -> CatalogView:
+        """Show the catalog that a source names.
+
+        Raises:
+            ConfigurationError: it is empty, unknown or cannot be read.
+        """
+        if source.recorded:
+            return self.offers_from_recordings(as_of=source.as_of)
+        if source.sheet is not None:
+            return self.offers_from_sheet(source.sheet, as_of=source.as_of)
+        if source.snapshot is not None:
+            return view_of_snapshot(self.catalog, source.snapshot, as_of=source.as_of)
+        return self.offers_from_store(as_of=source.as_of)
+
+    def offers_from_store(self, as_of: datetime | None = None) -> CatalogView:
+        """Show what stands in the store, or stood at `as_of`."""
+        return view_of_store(self.catalog, now=self.clock(), as_of=as_of)
+
+    def offers_from_recordings(self, as_of: datetime | None = None) -> CatalogView:
+        """Show what the recordings say, without touching the database."""
+        reader = self._reader(recorded=True)
+        readings = [reader.read(adapter) for adapter in self._adapters(None)]
+        return view_of_readings(readings, self.gates, as_of=as_of)
+
+    def offers_from_sheet(self, path: Path, as_of: datetime | None = None) -> CatalogView:
+        """Show what a price sheet says, without touching the database."""
+        return view_of_sheet(path, self.specs, self.gates, as_of=as_of)
+
+    def offers(
+        self,
+        source: CatalogSource,
+        query: OfferQuery,
+        *,
+        sort: Sort = Sort.PER_GPU,
+        held: bool = False,
+    ) -> OfferSelection:
+        """List the offers that a query asks for, or the quarantined ones if `held`.
+
+        Raises:
+            ConfigurationError: the catalog is empty, or a GPU or provider is not known.
+        """
+        gpus = [matching_gpus(one, self.specs) for one in sorted(query.gpus)]
+        view = self.view(source)
+        shown = view.quarantined if held else view.offers
+        _check_providers(query.providers, {one.provider for one in view.all_offers})
+        rows = offer_rows(
+            shown,
+            replace(query, gpus=frozenset[str]().union(*gpus)),
+            gpus=self.specs.gpus,
+            now=view.now,
+            sort=sort,
+        )
+        return OfferSelection(view, rows)
+
+    def status(self) -> CatalogStatus:
+        """Tell what the store holds and how the last refresh went.
+
+        Raises:
+            ConfigurationError: there was no refresh yet.
+        """
+        now = self.clock()
+        runs = self.catalog.last_runs()
+        holds = any(run.offers or run.quarantined for run in runs)
+        view = self.offers_from_store() if holds or not runs else None
+        return CatalogStatus(now, view, runs)
+
+    def _adapters(self, names: Iterable[str] | None) -> tuple[Adapter, ...]:
+        wanted = frozenset(names or PROVIDERS)
+        _check_providers(wanted, set(PROVIDERS))
+        known = adapters(self.specs, self.settings)
+        return tuple(adapter for adapter in known if adapter.name in wanted)
+
+    def _reader(self, *, recorded: bool) -> ProviderReader:
+        return ProviderReader(
+            open_client=recorded_client if recorded else self._live_client,
+            clock=self.clock,
+            live=not recorded,
+            timeout_s=self.settings.provider_timeout_s,
+        )
+
+    def _live_client(self, provider: str) -> httpx.Client:
+        del provider  # all are asked in one way
+        return live_client(self.clock, timeout_s=self.settings.request_timeout_s)
+
+
+def open_service(settings: Settings, clock: Clock = system_clock) -> PlanningService:
+    """Make the service; it opens what it needs when it needs it."""
+    return PlanningService(settings, clock)
+
+
+def _check_providers(names: Iterable[str], known: set[str]) -> None:
+    for name in sorted(names):
+        if name.lower() not in known:
+            near = get_close_matches(name.lower(), known) or sorted(known)
+            raise ConfigurationError(
+                f"unknown provider {name!r}", hint=f"did you mean one of: {', '.join(near)}?"
+            )

@@ -1,0 +1,179 @@
+"""A plan as rows: what to buy, and what runs on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
+
+_ACTIONS = {
+    PriceKind.ON_DEMAND: "rent",
+    PriceKind.SPOT: "bid",
+    PriceKind.RESERVED: "reserve",
+    PriceKind.CONTRACT: "sign",
+    PriceKind.OWNED: "keep",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BuyRow:
+    """One purchase: what to do, with how many nodes, when, for whom, for how much."""
+
+    action: str
+    provider: str
+    instance_type: str
+    tier: str
+    region: str
+    zone: str | None
+    gpu: str
+    gpus_per_node: int
+    price_kind: str
+    term_months: int | None
+    payment: str | None
+    fewest_nodes: int
+    most_nodes: int
+    from_at: datetime
+    to_at: datetime
+    node_hours: Decimal
+    workloads: str
+    usd: Decimal
+    upfront_usd: Decimal
+    later_usd: Decimal
+    breakeven_utilization: float | None
+    offer: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """One assignment: a group of replicas or a gang, where and how it works."""
+
+    workload: str
+    user_region: str
+    machine: str
+    market: str
+    layout: str
+    precision: str
+    fewest: int
+    most: int
+    gpus: int
+    from_at: datetime
+    to_at: datetime
+    rate: str
+    memory_gib: float
+    memory_available_gib: float
+    latency: str
+    label: str
+
+
+def buy_rows(plan: Plan) -> tuple[BuyRow, ...]:
+    """List purchases by action, then by cost, the dearest first."""
+    offers = {offer.key: offer for offer in plan.offers}
+    rows = [_buy_row(plan, one, offers[one.offer]) for one in plan.purchases]
+    order = list(_ACTIONS.values())
+    return tuple(sorted(rows, key=lambda row: (order.index(row.action), -row.usd, row.offer)))
+
+
+def work_rows(plan: Plan) -> tuple[WorkRow, ...]:
+    """List services, then runs."""
+    return (
+        *(_serving_row(one) for one in plan.serving),
+        *(_training_row(one) for one in plan.training),
+    )
+
+
+def _buy_row(plan: Plan, purchase: Purchase, offer: Offer) -> BuyRow:
+    nodes = [step.nodes for step in purchase.steps]
+    return BuyRow(
+        action=_ACTIONS[purchase.price_kind],
+        provider=offer.provider,
+        instance_type=offer.instance_type,
+        tier=offer.tier,
+        region=offer.place.region,
+        zone=offer.place.zone,
+        gpu=offer.hardware.shape.gpu,
+        gpus_per_node=int(offer.hardware.shape.gpu_count),
+        price_kind=purchase.price_kind.value,
+        term_months=_term_months(purchase, offer),
+        payment=_payment(purchase, offer),
+        fewest_nodes=min(nodes),
+        most_nodes=max(nodes),
+        from_at=purchase.steps[0].from_at,
+        to_at=purchase.steps[-1].to_at,
+        node_hours=purchase.node_hours,
+        workloads=", ".join(_workloads_on(plan, offer.machine, purchase)),
+        usd=purchase.usd,
+        upfront_usd=purchase.upfront_usd,
+        later_usd=purchase.later_usd,
+        breakeven_utilization=purchase.breakeven_utilization,
+        offer=purchase.id,
+    )
+
+
+def _term_months(purchase: Purchase, offer: Offer) -> int | None:
+    is_owned = purchase.price_kind is PriceKind.OWNED
+    return offer.commitment.term_months if offer.commitment and not is_owned else None
+
+
+def _payment(purchase: Purchase, offer: Offer) -> str | None:
+    is_owned = purchase.price_kind is PriceKind.OWNED
+    return offer.commitment.payment.value if offer.commitment and not is_owned else None
+
+
+def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]:
+    on_spot = purchase.price_kind is PriceKind.SPOT
+    names = {
+        one.service for one in plan.serving if (one.machine, one.on_spot) == (machine, on_spot)
+    }
+    names |= {one.run for one in plan.training if (one.machine, one.on_spot) == (machine, on_spot)}
+    return sorted(names)
+
+
+def _serving_row(one: ServingAssignment) -> WorkRow:
+    candidate = one.candidate
+    replicas = [step.replicas for step in one.steps]
+    rates = [rate for rate in candidate.rates if rate.requests_per_s > 0]
+    slowest = max(rates, key=lambda rate: rate.ttft_s)
+    per_s = "/".join(f"{rate.requests_per_s:.3g}" for rate in candidate.rates)
+    return WorkRow(
+        workload=one.service,
+        user_region=one.user_region,
+        machine=one.machine,
+        market="spot" if one.on_spot else "firm",
+        layout=str(candidate.layout),
+        precision=candidate.precision.value,
+        fewest=min(replicas),
+        most=max(replicas),
+        gpus=candidate.layout.gpus,
+        from_at=one.steps[0].from_at,
+        to_at=one.steps[-1].to_at,
+        rate=f"{per_s} req/s each",
+        memory_gib=candidate.memory.used_gib,
+        memory_available_gib=candidate.memory.available_gib,
+        latency=f"TTFT {slowest.ttft_s:.2g} s, TPOT {slowest.tpot_s * 1000:.0f} ms",
+        label=candidate.label.value,
+    )
+
+
+def _training_row(one: TrainingAssignment) -> WorkRow:
+    candidate = one.candidate
+    hours = sum((step.to_at - step.from_at).total_seconds() for step in one.steps) / 3600
+    return WorkRow(
+        workload=one.run,
+        user_region="",
+        machine=one.machine,
+        market="spot" if one.on_spot else "firm",
+        layout=str(candidate.layout),
+        precision="",
+        fewest=candidate.nodes,
+        most=candidate.nodes,
+        gpus=int(candidate.shape.gpu_count),
+        from_at=one.steps[0].from_at,
+        to_at=one.steps[-1].to_at,
+        rate=f"{candidate.tokens_per_s:,.0f} tokens/s, MFU {candidate.mfu:.0%}",
+        memory_gib=candidate.memory.used_gib,
+        memory_available_gib=candidate.memory.available_gib,
+        latency=f"{hours:.0f} h in {len(one.steps)} piece{'s' * (len(one.steps) > 1)}",
+        label=candidate.label.value,
+    )

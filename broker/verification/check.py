@@ -1,0 +1,111 @@
+"""The independent check of a plan.
+
+It shares nothing with the program but the domain values: each cost is computed again to the
+micro-dollar, and each rule is checked in every slot, from the workloads, options and offers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from broker.domain.case import Case
+from broker.domain.plan import Plan, Status
+from broker.verification import (
+    capacity,
+    commitments,
+    costs,
+    inputs,
+    limits,
+    load,
+    options,
+    policy,
+    proof,
+    runs,
+    steps,
+)
+from broker.verification.facts import Facts, Finding, gather
+
+Rule = Callable[[Facts], Iterator[Finding]]
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "inputs": inputs.inputs,
+        "offers": inputs.offers,
+        "purchases": inputs.purchases,
+        "steps": steps.steps,
+        "size_classes": steps.size_classes,
+        "node_hours": steps.node_hours,
+        "purchase_cost": costs.purchase_cost,
+        "owned_nodes": costs.owned_nodes,
+        "commitment_span": commitments.commitment_span,
+        "breakeven": commitments.breakeven,
+        "cost_lines": costs.cost_lines,
+        "total": costs.total,
+        "capacity": capacity.capacity,
+        "packing": capacity.packing,
+        "split": capacity.split,
+        "replica_rate": load.replica_rate,
+        "groups": load.groups,
+        "serving_options": options.serving_options,
+        "training_options": options.training_options,
+        "spot_share": load.spot_share,
+        "windows": runs.windows,
+        "interruptions": runs.interruptions,
+        "tokens": runs.tokens,
+        "quotas": limits.quotas,
+        "limits": limits.limits,
+        "price_kinds": policy.price_kinds,
+        "whole_nodes": policy.whole_nodes,
+        "places": policy.places,
+        "certifications": policy.certifications,
+        "commitment_terms": policy.commitment_terms,
+        "budget": policy.budget,
+        "outliving_commitments": commitments.outliving_commitments,
+        "proof": proof.proof,
+        "infeasible": proof.infeasible,
+        "comparisons": proof.comparisons,
+    }
+)
+"""The rules of every plan, each with its name in a violation."""
+
+DEMAND_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "serve_load": load.serve_load,
+        "min_replicas": load.min_replicas,
+        "runs": runs.runs,
+    }
+)
+"""The rules that ask for something: an infeasible plan meets none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that the plan breaks: where, and with the figure found and the right one."""
+
+    rule: str
+    subject: str
+    message: str
+
+
+def check(
+    plan: Plan, case: Case, *, snapshot: str | None = None, workloads_sha256: str | None = None
+) -> tuple[Violation, ...]:
+    """Hold a plan to its case; nothing found means that it is accepted.
+
+    Args:
+        plan: the plan, well formed but not trusted.
+        case: the demand, offers and options, which are.
+        snapshot: the catalog's hash that the plan must name, where it is known.
+        workloads_sha256: the hash of the workloads that the plan must name, where it is known.
+    """
+    asked = {} if plan.status is Status.INFEASIBLE else DEMAND_RULES
+    # An absurd figure may overflow to infinity, which no comparison takes for right.
+    with np.errstate(all="ignore"):
+        facts = gather(plan, case, snapshot=snapshot, workloads_sha256=workloads_sha256)
+        return tuple(
+            Violation(name, finding.subject, finding.message)
+            for name, rule in (*RULES.items(), *asked.items())
+            for finding in rule(facts)
+        )

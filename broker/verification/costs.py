@@ -1,0 +1,133 @@
+"""What each purchase costs, and the cost lines and total that follow, to the micro-dollar."""
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+from broker.domain.case import committed_hours
+from broker.domain.offer import PriceKind
+from broker.domain.plan import Term, TrainingAssignment
+from broker.domain.quantities import quantize_usd
+from broker.verification.facts import Bought, Facts, Finding
+from broker.verification.timeline import node_hours_of
+
+_MICRO = 1_000_000
+_NOTHING = Decimal(0)
+_TERMS = {
+    PriceKind.ON_DEMAND: Term.ON_DEMAND,
+    PriceKind.SPOT: Term.SPOT,
+    PriceKind.OWNED: Term.OWNED,
+}
+
+
+class _Owed(NamedTuple):
+    usd: Decimal
+    upfront_usd: Decimal = _NOTHING
+    later_usd: Decimal = _NOTHING
+
+
+def purchase_cost(facts: Facts) -> Iterator[Finding]:
+    """Charge each purchase by its price kind.
+
+        rented     usd = usd_per_hour × node_hours
+        committed  usd = (usd_per_hour + upfront / term_h) × node_hours
+                   upfront_usd = upfront × nodes
+                   later_usd = (usd_per_hour + upfront / term_h) × (nodes × term_h − node_hours)
+        owned      0
+
+    `node_hours` are those of the steps, inside the horizon and in whole slots.
+    """
+    for one in facts.bought:
+        owed = _owed(one)
+        for name, right in owed._asdict().items():
+            found = getattr(one.purchase, name)
+            if found != right:
+                yield Finding(one.purchase.id, f"{name} is {found}; by its offer it is {right}")
+
+
+def owned_nodes(facts: Facts) -> Iterator[Finding]:
+    """Take no more nodes of a machine than are owned, and none past the end of the holding."""
+    for machine in {one.offer.machine: None for one in facts.bought if one.is_owned}:
+        taken = facts.nodes(machine, frozenset({PriceKind.OWNED}))
+        owned = facts.owned_nodes(machine)
+        over = taken > owned
+        if over.any():
+            counts = f"{taken[over][0]:.0f} nodes are taken, {owned[over][0]:.0f} are owned"
+            yield Finding(machine, f"{counts} {facts.timeline.where(over)}")
+
+
+def cost_lines(facts: Facts) -> Iterator[Finding]:
+    """Let the cost lines be those of the purchases and of the runs' data, each once."""
+    right = dict(_purchase_lines(facts)) | dict(_egress_lines(facts))
+    found = {(line.term, line.subject): line.usd for line in facts.plan.cost_lines}
+    for term, subject in sorted(right.keys() | found.keys()):
+        usd, due = found.get((term, subject)), right.get((term, subject), _NOTHING)
+        if (usd or _NOTHING) != due:
+            message = f"the {term} line is {'missing' if usd is None else usd}; it is due {due}"
+            yield Finding(subject, message)
+        elif usd is not None and (term, subject) not in right:
+            yield Finding(subject, f"has a {term} line of {usd}; it is due none")
+    counts = Counter((line.term, line.subject) for line in facts.plan.cost_lines)
+    for (term, subject), count in counts.items():
+        if count > 1:
+            yield Finding(subject, f"has {count} {term} lines; one is right")
+
+
+def total(facts: Facts) -> Iterator[Finding]:
+    """Sum the cost lines to the total."""
+    right = sum((line.usd for line in facts.plan.cost_lines), _NOTHING)
+    if facts.plan.total_usd != right:
+        message = f"total_usd is {facts.plan.total_usd}; the cost lines add up to {right}"
+        yield Finding("plan", message)
+
+
+def to_micro_usd(exact: Fraction) -> Decimal:
+    """Round exact dollars to the micro-dollar, halves to even."""
+    return Decimal(round(exact * _MICRO)).scaleb(-6)
+
+
+def _owed(one: Bought) -> _Owed:
+    usd_per_hour = Fraction(one.offer.usd_per_hour)
+    node_h = node_hours_of(one.purchase.steps)
+    if one.is_owned:
+        return _Owed(_NOTHING)
+    if not one.is_committed or one.offer.commitment is None:
+        return _Owed(to_micro_usd(usd_per_hour * node_h))
+    upfront = Fraction(one.offer.commitment.upfront_usd)
+    term_h = Fraction(committed_hours(one.offer))
+    nodes = max((step.nodes for step in one.purchase.steps), default=0)
+    all_in_per_hour = usd_per_hour + upfront / term_h
+    return _Owed(
+        usd=to_micro_usd(all_in_per_hour * node_h),
+        upfront_usd=to_micro_usd(upfront * nodes),
+        later_usd=to_micro_usd(all_in_per_hour * (nodes * term_h - node_h)),
+    )
+
+
+def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
+    for one in facts.bought:
+        purchase = one.purchase
+        if not one.is_committed:
+            term = _TERMS.get(purchase.price_kind)
+            if term:
+                yield (term, purchase.id), purchase.usd
+            continue
+        hours_usd = to_micro_usd(Fraction(one.offer.usd_per_hour) * node_hours_of(purchase.steps))
+        yield (Term.COMMITMENT_HOURS, purchase.id), hours_usd
+        yield (Term.UPFRONT, purchase.id), purchase.usd - hours_usd
+
+
+def _egress_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
+    for assignment in facts.plan.training:
+        yield (Term.EGRESS, assignment.run), _egress_usd(facts, assignment)
+
+
+def _egress_usd(facts: Facts, assignment: TrainingAssignment) -> Decimal:
+    for option in facts.case.training:
+        where = (option.run, option.machine)
+        same = where == (assignment.run, assignment.machine)
+        if same and option.candidate == assignment.candidate:
+            return quantize_usd(option.egress_usd)
+    return _NOTHING

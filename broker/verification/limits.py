@@ -1,0 +1,66 @@
+"""Limits: quotas of the buyer's accounts, stock and order sizes of the offers."""
+
+from collections.abc import Iterator
+
+from broker.domain.offer import Offer
+from broker.domain.workload import Quota
+from broker.verification.facts import Bought, Facts, Finding
+from broker.verification.timeline import Array
+
+
+def quotas(facts: Facts) -> Iterator[Finding]:
+    """Stay within each quota: the GPUs of all purchases that match it, owned nodes apart."""
+    for quota in facts.case.workloads.quotas:
+        gpus = facts.timeline.zeros()
+        for one in facts.bought:
+            if not one.is_owned and _is_under(one.offer, quota):
+                gpus += one.nodes * float(one.offer.hardware.shape.gpu_count)
+        over = gpus > quota.gpus
+        if over.any():
+            message = f"{gpus[over][0]:g} GPUs, the quota is {quota.gpus}"
+            yield Finding(_name(quota), f"{message} {facts.timeline.where(over)}")
+
+
+def limits(facts: Facts) -> Iterator[Finding]:
+    """Buy of each offer no more than its stock and most, and no less than its least."""
+    for offer, nodes in _by_offer(facts):
+        limit = offer.limits
+        bounds = (
+            ("stock_nodes", limit.stock_nodes, nodes > (limit.stock_nodes or 0)),
+            ("max_nodes", limit.max_nodes, nodes > (limit.max_nodes or 0)),
+            ("min_nodes", limit.min_nodes, (nodes > 0) & (nodes < limit.min_nodes)),
+        )
+        for name, bound, broken in bounds:
+            if bound is not None and broken.any():
+                message = f"{nodes[broken][0]:.0f} nodes, {name} is {bound}"
+                yield Finding(offer.key, f"{message} {facts.timeline.where(broken)}")
+
+
+def _is_under(offer: Offer, quota: Quota) -> bool:
+    wanted = (
+        (quota.provider, offer.provider),
+        (quota.region, offer.place.region),
+        (quota.gpu, offer.hardware.shape.gpu),
+        (quota.price_kind, offer.price_kind),
+    )
+    return all(ask is None or ask.casefold() == have.casefold() for ask, have in wanted)
+
+
+def _name(quota: Quota) -> str:
+    parts = (quota.provider, quota.region, quota.gpu, quota.price_kind)
+    return "quota " + "/".join(part for part in parts if part)
+
+
+def _by_offer(facts: Facts) -> list[tuple[Offer, Array]]:
+    bought: dict[str, list[Bought]] = {}
+    for one in facts.bought:
+        if not one.is_owned:
+            bought.setdefault(one.offer.key, []).append(one)
+    return [(many[0].offer, _sum(many, facts)) for many in bought.values()]
+
+
+def _sum(many: list[Bought], facts: Facts) -> Array:
+    total = facts.timeline.zeros()
+    for one in many:
+        total += one.nodes
+    return total

@@ -1,0 +1,118 @@
+"""Services: their load is carried, within rates, with spares, by few groups, within spot shares."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from broker.domain.workload import Service
+from broker.verification.facts import TOLERANCE, Facts, Finding, Group
+from broker.verification.timeline import Array
+
+_NEGLIGIBLE_PER_S = 1e-8
+"""Requests/s that nobody misses, one in three years: what rounding a written figure may lose."""
+
+
+def serve_load(facts: Facts) -> Iterator[Finding]:
+    """Carry each service's load of each size class and user region in each slot.
+
+    Σ_groups requests_per_s[k,t] ≥ load_requests_per_s[t] · users_share · size_share[k]
+    """
+    for service, region in _demands(facts):
+        needed = facts.needed_requests_per_s(service, region)
+        routed = _routed(facts.groups_of(service.name, region), needed)
+        short = ~(routed >= needed * (1 - TOLERANCE) - _NEGLIGIBLE_PER_S)
+        for number in np.flatnonzero(short.any(axis=0)):
+            slots = short[:, number]
+            counts = f"{routed[slots, number][0]:g} requests/s of {needed[slots, number][0]:g}"
+            message = f"size class {number} gets {counts} {facts.timeline.where(slots)}"
+            yield Finding(f"{service.name}/{region}", message)
+
+
+def replica_rate(facts: Facts) -> Iterator[Finding]:
+    """Keep each group within its rate when its spares are gone.
+
+    Σ_k requests_per_s[k,t] / rate[k] ≤ replicas[t] − spare_replicas
+    """
+    spares = {
+        service.name: service.availability.spare_replicas
+        for service in facts.case.workloads.services
+    }
+    for group in facts.groups:
+        spare = spares.get(group.assignment.service, 0)
+        allowed = group.replicas - spare
+        busy = _busy_replicas(group)
+        over = (group.replicas > 0) & ~(busy <= allowed * (1 + TOLERANCE))
+        if over.any():
+            counts = f"{busy[over][0]:g} replicas are busy of {group.replicas[over][0]:.0f}"
+            message = f"{counts}, of which {spare} are spares, {facts.timeline.where(over)}"
+            yield Finding(_name(group), message)
+
+
+def min_replicas(facts: Facts) -> Iterator[Finding]:
+    """Keep the least number of replicas for the users of each region in each slot."""
+    for service, region in _demands(facts):
+        replicas = facts.timeline.zeros()
+        for group in facts.groups_of(service.name, region):
+            replicas += group.replicas
+        few = replicas < service.min_replicas
+        if few.any():
+            counts = f"{replicas[few][0]:.0f} replicas, {service.min_replicas} are the least"
+            yield Finding(f"{service.name}/{region}", f"{counts} {facts.timeline.where(few)}")
+
+
+def groups(facts: Facts) -> Iterator[Finding]:
+    """Use at most `max_groups` kinds of replica for a service's users of one region."""
+    limit = facts.case.workloads.policy.max_groups
+    for service, region in _demands(facts):
+        kinds = {
+            (one.machine, one.candidate.id, one.on_spot)
+            for one in (group.assignment for group in facts.groups_of(service.name, region))
+        }
+        if len(kinds) > limit:
+            message = f"{len(kinds)} groups serve it, {limit} are the most"
+            yield Finding(f"{service.name}/{region}", message)
+
+
+def spot_share(facts: Facts) -> Iterator[Finding]:
+    """Put no more than the allowed share of a region's load on spot nodes in each slot."""
+    for service, region in _demands(facts):
+        needed = facts.needed_requests_per_s(service, region)
+        on_spot = [
+            group for group in facts.groups_of(service.name, region) if group.assignment.on_spot
+        ]
+        routed = _routed(on_spot, needed).sum(axis=1)
+        allowed = service.spot.max_share * needed.sum(axis=1)
+        over = ~(routed <= allowed * (1 + TOLERANCE) + _NEGLIGIBLE_PER_S)
+        if over.any():
+            counts = f"{routed[over][0]:g} requests/s are on spot, {allowed[over][0]:g} may be"
+            yield Finding(f"{service.name}/{region}", f"{counts} {facts.timeline.where(over)}")
+
+
+def _demands(facts: Facts) -> Iterator[tuple[Service, str]]:
+    for service in facts.case.workloads.services:
+        for region, share in service.users.items():
+            if share > 0:
+                yield service, region
+
+
+def _routed(some: list[Group], needed: Array) -> Array:
+    total = np.zeros_like(needed)
+    for group in some:
+        total += group.requests_per_s
+    return total
+
+
+def _busy_replicas(group: Group) -> Array:
+    """Count the replicas that the routed requests keep busy; a rate of 0 carries nothing."""
+    busy = np.zeros(len(group.replicas))
+    rates = [rate.requests_per_s for rate in group.assignment.candidate.rates]
+    for number in range(group.requests_per_s.shape[1]):
+        routed = group.requests_per_s[:, number]
+        rate = rates[number] if number < len(rates) else 0.0
+        busy += np.where(routed > 0, routed / rate if rate > 0 else np.inf, 0.0)
+    return busy
+
+
+def _name(group: Group) -> str:
+    one = group.assignment
+    return f"{one.service}/{one.user_region} on {one.machine} ({one.candidate.id})"

@@ -1,0 +1,107 @@
+"""Policy: what may be bought, where, on what terms, for how much."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from broker.domain.offer import UNKNOWN_REGION, Offer
+from broker.domain.quantities import HOURS_PER_MONTH
+from broker.domain.workload import AllowDeny
+from broker.verification.costs import to_micro_usd
+from broker.verification.facts import FIRM, SPOT, Facts, Finding
+
+
+def price_kinds(facts: Facts) -> Iterator[Finding]:
+    """Buy only what the program knows how to use: whole GPUs, placed, for a known length."""
+    for purchase in facts.plan.purchases:
+        if purchase.price_kind not in FIRM | SPOT:
+            known = ", ".join(sorted(FIRM | SPOT))
+            yield Finding(purchase.id, f"price_kind is {purchase.price_kind}; {known} are right")
+    for one in facts.bought:
+        if one.is_committed and one.offer.commitment is None:
+            message = f"is {one.purchase.price_kind}, and its offer states no term to commit to"
+            yield Finding(one.purchase.id, message)
+
+
+def whole_nodes(facts: Facts) -> Iterator[Finding]:
+    """Buy only nodes with whole GPUs in a known region."""
+    for one in facts.bought:
+        gpus = one.offer.hardware.shape.gpu_count
+        if gpus.denominator != 1:
+            yield Finding(one.purchase.id, f"a node has {gpus} GPUs; a whole number is right")
+        if one.offer.place.region == UNKNOWN_REGION:
+            yield Finding(
+                one.purchase.id, f"its region is {UNKNOWN_REGION!r}; a known one is right"
+            )
+
+
+def places(facts: Facts) -> Iterator[Finding]:
+    """Buy only from providers and in regions that the policy allows and does not deny."""
+    policy = facts.case.workloads.policy
+    for one in facts.bought:
+        provider = one.offer.provider
+        for names, rule, what in (
+            ({provider.casefold()}, policy.providers, f"provider {provider!r}"),
+            (_region_names(one.offer), policy.regions, f"region {one.offer.place.region!r}"),
+        ):
+            problem = _refusal(names, rule)
+            if problem:
+                yield Finding(one.purchase.id, f"{what} {problem}")
+
+
+def certifications(facts: Facts) -> Iterator[Finding]:
+    """Buy only where every certification that the policy asks for is held."""
+    wanted = facts.case.workloads.policy.certifications
+    for one in facts.bought:
+        held = {name.casefold() for name in one.offer.certifications}
+        missing = [name for name in wanted if name.casefold() not in held]
+        if missing:
+            found = ", ".join(one.offer.certifications) or "none"
+            yield Finding(one.purchase.id, f"lacks {', '.join(missing)}; its offer has {found}")
+
+
+def commitment_terms(facts: Facts) -> Iterator[Finding]:
+    """Commit no longer, not otherwise and with no more upfront than the policy allows."""
+    policy = facts.case.workloads.policy.commitments
+    upfront = sum((one.purchase.upfront_usd for one in facts.bought), Decimal(0))
+    for one in facts.bought:
+        commitment = one.offer.commitment if one.is_committed else None
+        if commitment and commitment.term_months > policy.max_term_months:
+            found = f"its term is {commitment.term_months} months"
+            yield Finding(one.purchase.id, f"{found}; at most {policy.max_term_months} are allowed")
+        if commitment and commitment.payment not in policy.payments:
+            allowed = ", ".join(policy.payments)
+            message = f"its payment is {commitment.payment}; {allowed} are allowed"
+            yield Finding(one.purchase.id, message)
+    if policy.max_upfront_usd is not None and upfront > policy.max_upfront_usd:
+        message = f"upfront_usd add up to {upfront}; at most {policy.max_upfront_usd} are allowed"
+        yield Finding("plan", message)
+
+
+def budget(facts: Facts) -> Iterator[Finding]:
+    """Stay within the monthly budget, scaled to the horizon (a month has 730 hours)."""
+    workloads = facts.case.workloads
+    monthly = workloads.policy.budget_usd_per_month
+    if monthly is None:
+        return
+    months = Fraction(workloads.horizon.hours) / Fraction(HOURS_PER_MONTH)
+    limit = to_micro_usd(Fraction(monthly) * months)
+    if facts.plan.total_usd > limit:
+        message = f"total_usd is {facts.plan.total_usd}; the budget for the horizon is {limit}"
+        yield Finding("plan", message)
+
+
+def _refusal(names: set[str], rule: AllowDeny) -> str:
+    denied = [entry for entry in rule.deny if entry.casefold() in names]
+    if denied:
+        return f"is denied by {denied[0]!r}"
+    if rule.allow and not any(entry.casefold() in names for entry in rule.allow):
+        return f"is not among the allowed: {', '.join(rule.allow)}"
+    return ""
+
+
+def _region_names(offer: Offer) -> set[str]:
+    place = offer.place
+    path = f"{offer.provider}/{place.region}"
+    names = (place.continent, place.country, place.region, path, place.partition)
+    return {name.casefold() for name in names if name}

@@ -1,0 +1,1 @@
+"""Amazon Web Services: public price files, the public spot price feed, the Spot Advisor."""

@@ -1,0 +1,277 @@
+"""The HTTP client that adapters talk through: timeouts, status checks, retries, stamps.
+
+An adapter sees good replies only. What stays wrong after four attempts is a `ProviderError`
+that names the host and the status, and never a key.
+
+Every request that an adapter sends is a question, a POST too, so each may be sent again.
+Replies of up to 8 MiB are read inside an attempt, so a connection that breaks in the middle of
+one is tried again; a longer reply is handed on as it comes.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
+
+import httpx
+import structlog
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
+from tenacity.wait import wait_exponential_jitter
+
+from broker.clock import Clock
+from broker.domain.errors import ProviderError
+from broker.domain.offer import Evidence
+from providers.kit.adapter import stamp
+
+ATTEMPTS = 4
+LONGEST_WAIT_S = 60.0
+"""A provider that asks for a longer pause is not tried again in this refresh."""
+
+_EAGER_BYTES = 8 * 2**20
+_EXCERPT_CHARACTERS = 200
+_EXCERPT_BYTES = 4096
+_TRIED_AGAIN = frozenset({408, 429})
+_SECRET_HEADERS = ("authorization", "cookie", "x-api-key", "api-key", "x-auth-token")
+_SECRET_PARAMETERS = ("api_key", "key", "token", "access_token")
+
+_log = structlog.get_logger(__name__)
+
+
+def live_client(
+    clock: Clock,
+    *,
+    timeout_s: float = 30,
+    transport: httpx.BaseTransport | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> httpx.Client:
+    """Open a client on the network whose replies are checked, retried and stamped as live.
+
+    `timeout_s` bounds each wait for the other side (connect, read, write), in seconds.
+    `transport` is what sends in the end; `sleep` waits between two attempts.
+    """
+    inner = transport or httpx.HTTPTransport()
+    return httpx.Client(
+        transport=RetryingTransport(inner, clock=clock, sleep=sleep),
+        timeout=timeout_s,
+        headers={"User-Agent": _user_agent()},
+    )
+
+
+def check_status(reply: httpx.Response, request: httpx.Request) -> None:
+    """Let a 2xx reply pass.
+
+    Raises:
+        ProviderError: the reply has any other status; its body is excerpted, keys blotted out.
+    """
+    if not reply.is_success:
+        raise _status_error(reply, request)
+
+
+class RetryingTransport(httpx.BaseTransport):
+    """Send through `inner`, up to four times; stamp what comes back."""
+
+    def __init__(
+        self,
+        inner: httpx.BaseTransport,
+        *,
+        clock: Clock,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._sleep = sleep
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send until a reply is good, a failure is final, or four attempts are spent.
+
+        Raises:
+            ProviderError: there is no good reply.
+        """
+        request.read()  # so that a body can be sent again
+        retrying = Retrying(
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=_pause_s,
+            retry=retry_if_exception_type(_PassingError),
+            before_sleep=_log_retry,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            return retrying(self._attempt, request)
+        except _PassingError as error:
+            raise error.outcome from error.__cause__
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+    def _attempt(self, request: httpx.Request) -> httpx.Response:
+        try:
+            reply = self._inner.handle_request(request)
+            if reply.is_success:
+                _read_ahead(reply, request)
+        except httpx.TransportError as cause:
+            raise _PassingError(_transport_error(cause, request)) from cause
+        if reply.is_success:
+            stamp(reply, observed_at=self._clock(), evidence=Evidence.LIVE)
+            return reply
+        failure = _status_error(reply, request)
+        pause_s = _retry_after_s(reply, self._clock())
+        if not (reply.status_code in _TRIED_AGAIN or reply.is_server_error):
+            raise failure
+        if pause_s is not None and pause_s > LONGEST_WAIT_S:
+            raise failure
+        raise _PassingError(failure, pause_s=pause_s)
+
+
+class _PassingError(Exception):
+    """A failure that may be gone at the next attempt; `outcome` is raised if it is not."""
+
+    def __init__(self, outcome: ProviderError, *, pause_s: float | None = None) -> None:
+        super().__init__(str(outcome))
+        self.outcome = outcome
+        self.pause_s = pause_s
+
+
+class _Stream(httpx.SyncByteStream):
+    """The rest of a long reply, whose failures are the provider's."""
+
+    def __init__(self, chunks: Iterator[bytes], reply: httpx.SyncByteStream, url: str) -> None:
+        self._chunks = chunks
+        self._reply = reply
+        self._url = url
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._chunks
+        except httpx.TransportError as cause:
+            raise ProviderError(
+                f"{self._url}: the reply broke off ({_kind(cause)})",
+                hint="try again; the offers of the last refresh are kept",
+            ) from cause
+
+    def close(self) -> None:
+        self._reply.close()
+
+
+_exponential_jitter_s = wait_exponential_jitter(initial=1, max=20, jitter=1)
+
+
+def _pause_s(state: RetryCallState) -> float:
+    """Wait as long as the provider asked, else longer with each attempt; in seconds."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _PassingError) and error.pause_s is not None:
+        return error.pause_s
+    return _exponential_jitter_s(state)
+
+
+def _log_retry(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    pause_s = round(state.upcoming_sleep, 2)
+    _log.warning("request_failed", attempt=state.attempt_number, pause_s=pause_s, error=str(error))
+
+
+def _read_ahead(reply: httpx.Response, request: httpx.Request) -> None:
+    """Read a short reply whole; of a long one keep the start, and the rest for the reader."""
+    stream = reply.stream
+    if not isinstance(stream, httpx.SyncByteStream):  # an asynchronous one cannot come here
+        return
+    chunks = iter(stream)
+    start: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        start.append(chunk)
+        size += len(chunk)
+        if size > _EAGER_BYTES:
+            reply.stream = _Stream(chain(start, chunks), stream, _address(request))
+            return
+    stream.close()
+    reply.stream = httpx.ByteStream(b"".join(start))
+
+
+def _retry_after_s(reply: httpx.Response, now: datetime) -> float | None:
+    """Read the header Retry-After, seconds or an HTTP date, as seconds from now."""
+    value = reply.headers.get("Retry-After", "").strip()
+    if value.isdecimal():
+        return float(value)
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    aware = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (aware - now).total_seconds())
+
+
+def _transport_error(cause: httpx.TransportError, request: httpx.Request) -> ProviderError:
+    return ProviderError(
+        f"{_address(request)}: no reply ({_kind(cause)})",
+        hint="check the network, or try again; the offers of the last refresh are kept",
+    )
+
+
+def _status_error(reply: httpx.Response, request: httpx.Request) -> ProviderError:
+    excerpt = _excerpt(reply, request)
+    status = f"{reply.status_code} {reply.reason_phrase}".strip()
+    said = f": {excerpt}" if excerpt else ""
+    return ProviderError(f"{_address(request)} answered {status}{said}", hint=_hint(reply))
+
+
+def _hint(reply: httpx.Response) -> str:
+    if reply.status_code in (401, 403):
+        return "check the provider's API key (gpubroker reads it from GPUBROKER_<PROVIDER>_API_KEY)"
+    if reply.status_code == 429:  # noqa: PLR2004 - the status is its own name
+        wait = reply.headers.get("Retry-After")
+        return f"the provider limits the rate; try again after {wait or 'some minutes'}"
+    if reply.is_server_error:
+        return "the provider has trouble; try again later, the last offers are kept"
+    return "the provider's API may have changed; look for a newer version of gpubroker"
+
+
+def _excerpt(reply: httpx.Response, request: httpx.Request) -> str:
+    """Give the start of a body on one line, without the keys that the request carried."""
+    try:
+        body = _start_of(reply)
+    except httpx.HTTPError:
+        return ""
+    finally:
+        reply.close()
+    text = " ".join(body.decode("utf-8", errors="replace").split())
+    for secret in _secrets(request):
+        text = text.replace(secret, "***")
+    short = text[:_EXCERPT_CHARACTERS]
+    return short if short == text else f"{short}…"
+
+
+def _start_of(reply: httpx.Response) -> bytes:
+    body = b""
+    for chunk in reply.iter_bytes():
+        body += chunk
+        if len(body) >= _EXCERPT_BYTES:
+            break
+    return body
+
+
+def _secrets(request: httpx.Request) -> Iterator[str]:
+    for name in _SECRET_HEADERS:
+        value = request.headers.get(name, "")
+        yield from (part for part in (value, value.rpartition(" ")[2]) if part)
+    for name in _SECRET_PARAMETERS:
+        yield from (part for part in request.url.params.get_list(name) if part)
+
+
+def _address(request: httpx.Request) -> str:
+    """Name what was asked for, without the query, which may carry a key."""
+    return f"{request.method} {request.url.host}{request.url.path}"
+
+
+def _kind(cause: httpx.TransportError) -> str:
+    return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
+
+
+def _user_agent() -> str:
+    try:
+        return f"gpubroker/{version('gpubroker')}"
+    except PackageNotFoundError:  # a checkout that is not installed
+        return "gpubroker"

@@ -1,0 +1,1 @@
+"""Price sheets: private quotes, owned hardware and recorded markets, from CSV or YAML."""

@@ -1,0 +1,110 @@
+"""What sheets of recorded markets hold beside prices of nodes, told from the rows themselves.
+
+Trackers publish medians, aggregators list platforms that rent no machine, catalogs fill a gap with
+a floor or a placeholder. Each rule says which rows it means and why they are no offer.
+"""
+
+import re
+from decimal import Decimal
+
+from broker.domain.offer import PriceKind
+from providers.sheet.reasons import Reason, Refused
+from providers.sheet.rows import Basis, SheetRow, StatedPrice
+
+INFERENCE_PLATFORMS = frozenset(
+    {"baseten", "beam", "cerebrium", "fal", "fireworks", "koyeb", "modal", "replicate"}
+)
+"""They bill seconds of a function or a deployment; nobody gets a machine to log in to."""
+
+MANAGED_SERVICES = frozenset({"aws-sagemaker"})
+"""The price of a machine includes the service that runs it, and nothing else may run on it."""
+
+MACHINE_TYPE_CLOUDS = frozenset({"aws", "azure", "gcp"})
+"""They sell machine types only; GCP's price of a GPU even leaves out vCPU and memory."""
+
+_MEDIAN = re.compile(r"(on_demand|spot) median of (\d+) offers, (\d+\.?\d*)\.\.(\d+\.?\d*)")
+_INDICATIVE = ("market average", "lowest of a published range", "illustrative", '"from" price')
+_COMMUNITY_AS_SPOT = "community price as spot"
+_INTERRUPTIBLE = "interruptible"
+_SPOT_FROM = "spot from "
+_WARNINGS = {
+    "list price": "a list price, not a live one",
+    "converted from": "converted to dollars by the source, at a rate that it does not state",
+}
+_FLOOR_USD_PER_GPU = {"mithril": Decimal(1)}
+_LISTED_IN_EUR = frozenset({"ovhcloud", "seeweb"})
+
+
+def refuse_row(row: SheetRow, *, names_a_gpu: bool) -> Refused | None:
+    """Say why a row is no node that can be rented, whatever its prices."""
+    provider = row.machine.provider
+    if row.basis is Basis.PER_GPU_COMPONENT:
+        return Refused(
+            Reason.COMPONENT_PRICE, "the GPU alone; vCPU, memory and disk are billed apart"
+        )
+    if row.tier == "serverless" or provider in INFERENCE_PLATFORMS:
+        return Refused(
+            Reason.NOT_A_NODE, f"{provider} bills running code here, it rents no machine"
+        )
+    if provider in MANAGED_SERVICES:
+        return Refused(Reason.MANAGED_SERVICE, f"{provider} runs the machine, it is not for rent")
+    if provider in MACHINE_TYPE_CLOUDS and row.basis is Basis.PER_GPU and names_a_gpu:
+        return Refused(
+            Reason.NOT_A_NODE,
+            f"{provider} sells machine types, {row.machine.instance_type!r} is a GPU",
+        )
+    for phrase in _INDICATIVE:
+        if phrase in row.note:
+            return Refused(Reason.INDICATIVE_PRICE, row.note)
+    return None
+
+
+def refuse_price(row: SheetRow, price: StatedPrice, *, usd_per_gpu: Decimal) -> Refused | None:
+    """Say why one price of a row is nothing that can be paid for one node."""
+    for kind, count, low, high in _MEDIAN.findall(row.note):
+        if kind == price.column and int(count) > 1 and Decimal(low) < Decimal(high):
+            detail = f"median of {count} offers from {low} to {high}, not one of them"
+            return Refused(Reason.AGGREGATE_PRICE, detail)
+    if usd_per_gpu == _FLOOR_USD_PER_GPU.get(row.machine.provider):
+        return Refused(Reason.AUCTION_FLOOR, f"{usd_per_gpu} per GPU is where bids start")
+    if price.kind is PriceKind.SPOT:
+        return _refuse_spot(row, price)
+    return None
+
+
+def _refuse_spot(row: SheetRow, price: StatedPrice) -> Refused | None:
+    of_tier = row.machine.provider == "runpod" and row.place.region.lower() == "community"
+    if of_tier or _COMMUNITY_AS_SPOT in row.note:
+        return Refused(
+            Reason.COMMUNITY_LISTED_AS_SPOT, "the price of the community tier, filed as spot"
+        )
+    for other in row.prices:
+        if other.kind is PriceKind.ON_DEMAND and 0 < other.amount <= price.amount:
+            detail = f"spot {price.amount}, on demand {other.amount}"
+            return Refused(Reason.SPOT_NOT_BELOW_ON_DEMAND, detail)
+    return None
+
+
+def kind_of(row: SheetRow, price: StatedPrice) -> PriceKind:
+    """Give the price kind; capacity that its note calls interruptible is spot in any column."""
+    interruptible = row.note.strip().lower() == _INTERRUPTIBLE
+    if interruptible and price.kind is PriceKind.ON_DEMAND:
+        return PriceKind.SPOT
+    return price.kind
+
+
+def is_joined(row: SheetRow, price: StatedPrice) -> bool:
+    """Say whether a spot price was joined to the row from another source, of unknown date."""
+    return price.kind is PriceKind.SPOT and row.note.startswith(_SPOT_FROM)
+
+
+def warnings(row: SheetRow, price: StatedPrice) -> tuple[str, ...]:
+    """Say what a person should know before trusting a price."""
+    found = [warning for phrase, warning in _WARNINGS.items() if phrase in row.note]
+    if is_joined(row, price):
+        found.append("the spot price comes from another source, of unknown date")
+    if kind_of(row, price) is not price.kind:
+        found.append("listed as on demand, but the note says interruptible")
+    if row.machine.provider in _LISTED_IN_EUR and "skypilot-catalog" in row.source:
+        found.append("the source names no currency, and the provider's list is in EUR")
+    return tuple(found)
