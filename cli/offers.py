@@ -1,88 +1,36 @@
 """`gpubroker offers`: query the catalog."""
 
-from decimal import Decimal, InvalidOperation
-from enum import StrEnum
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import typer
 
+from cli import offer_options as opt
 from cli.entry import open_planning
-from cli.output import FormatOption, Terminal
+from cli.output import FormatName, FormatOption, Terminal
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
-TABLE_LIMIT = 40
-"""Offers in a table where no limit is given; other formats have all."""
-
-
-class Kind(StrEnum):
-    """The price kinds; the domain's own would make `--help` slow, a test compares the two."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
-    RESERVED = "reserved"
-    SAVINGS_PLAN = "savings_plan"
-    CAPACITY_BLOCK = "capacity_block"
-    CONTRACT = "contract"
-    OWNED = "owned"
-
-
-SortName = Literal["price", "price-per-gpu", "price-per-gb", "price-per-tb-s", "price-per-pflop-s"]
-Words = list[str] | None
-
-
-def _usd(text: str) -> Decimal:
-    try:
-        return Decimal(text)
-    except InvalidOperation as error:
-        raise typer.BadParameter(f"{text!r} is no amount; write it as 2.50") from error
+if TYPE_CHECKING:
+    from broker.planning.query import OfferQuery
+    from broker.planning.service import OfferSelection
 
 
 def offers(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
     *,
-    gpu: Annotated[
-        Words, typer.Option(metavar="NAME", help="GPU model or its first words: h100, 'A100 80GB'.")
-    ] = None,
-    provider: Annotated[Words, typer.Option(metavar="NAME", help="Provider.")] = None,
-    region: Annotated[
-        Words, typer.Option(metavar="ID", help="Region or zone, as the provider names it.")
-    ] = None,
-    country: Annotated[Words, typer.Option(metavar="CODE", help="Country: de, us ...")] = None,
-    continent: Annotated[
-        Words, typer.Option(metavar="CODE", help="us (North America), sa, eu, ap, me, af or oc.")
-    ] = None,
-    price_kind: Annotated[
-        list[Kind] | None, typer.Option(metavar="KIND", help=f"{', '.join(Kind)}.")
-    ] = None,
-    min_gpus: Annotated[
-        float, typer.Option(metavar="NUMBER", help="GPUs of a node, at least.")
-    ] = 0,
-    min_memory: Annotated[
-        float, typer.Option(metavar="GIB", help="Memory of one GPU in GiB, at least.")
-    ] = 0,
-    max_usd_per_gpu_hour: Annotated[
-        Decimal | None,
-        typer.Option(parser=_usd, metavar="USD", help="USD for one GPU and hour, at most."),
-    ] = None,
-    sort: Annotated[
-        SortName,
-        typer.Option(
-            metavar="ORDER",
-            help="Cheapest first by price (of the node), price-per-gpu, price-per-gb (GiB of GPU "
-            "memory), price-per-tb-s (its bandwidth) or price-per-pflop-s (dense BF16).",
-        ),
-    ] = "price-per-gpu",
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="NUMBER",
-            help=f"Offers to print, 0 for all (default: {TABLE_LIMIT} in a table, else all).",
-        ),
-    ] = None,
-    quarantined: Annotated[
-        bool, typer.Option("--quarantined", help="List what is held back from planning, and why.")
-    ] = False,
+    gpu: opt.GpuOption = None,
+    provider: opt.ProviderOption = None,
+    region: opt.RegionOption = None,
+    country: opt.CountryOption = None,
+    continent: opt.ContinentOption = None,
+    price_kind: opt.KindOption = None,
+    min_gpus: opt.MinGpusOption = 0,
+    min_memory: opt.MinMemoryOption = 0,
+    max_usd_per_gpu_hour: opt.MaxUsdOption = None,
+    sort: opt.SortOption = "price-per-gpu",
+    limit: opt.LimitOption = None,
+    quarantined: opt.QuarantinedOption = False,
     recorded: RecordedOption = False,
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
@@ -95,49 +43,55 @@ def offers(  # noqa: PLR0913 - the options of a command are the parameters of it
 
     Prices per unit spread an upfront part over the term.
     """
-    # Imported here, so that `--help` is quick.
-    from broker.planning.query import OfferQuery, Sort  # noqa: PLC0415 - see above
-    from broker.reports.views import offers_report  # noqa: PLC0415 - see above
-
-    terminal = Terminal.of(context)
+    names = (gpu, provider, region, country, continent, price_kind)
+    query = _query(names, min_gpus, min_memory, max_usd_per_gpu_hour)
     source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
-    query = OfferQuery(
-        gpus=frozenset(gpu or ()),
-        providers=frozenset(provider or ()),
-        regions=frozenset(region or ()),
-        countries=frozenset(country or ()),
-        continents=frozenset(continent or ()),
-        price_kinds=frozenset(kind.value for kind in price_kind or ()),
+    terminal = Terminal.of(context)
+    found = open_planning(terminal).offers(source, query, sort=sort, held=quarantined)
+    count = opt.TABLE_LIMIT if limit is None and form == "table" else limit or len(found.rows)
+    _print(terminal, found, count, form)
+
+
+def _query(
+    names: Sequence[Sequence[str] | None],
+    min_gpus: float,
+    min_memory_gib: float,
+    max_usd_per_gpu_hour: Decimal | None,
+) -> "OfferQuery":
+    from broker.planning.query import OfferQuery  # noqa: PLC0415 - keeps `--help` quick
+
+    gpus, providers, regions, countries, continents, kinds = (frozenset(one or ()) for one in names)
+    return OfferQuery(
+        gpus=gpus,
+        providers=providers,
+        regions=regions,
+        countries=countries,
+        continents=continents,
+        price_kinds=kinds,
         min_gpus=min_gpus,
-        min_memory_gib=min_memory,
+        min_memory_gib=min_memory_gib,
         max_usd_per_gpu_hour=max_usd_per_gpu_hour,
     )
-    found = open_planning(terminal).offers(source, query, sort=Sort(sort), held=quarantined)
-    count = _count(limit, table=form == "table") or len(found.rows)
-    terminal.show(
-        offers_report(
-            found.rows[:count],
-            matching=len(found.rows),
-            as_of=found.view.as_of,
-            snapshot=found.view.snapshot,
-            sort=sort,
-            held=quarantined,
-        ),
-        form,
+
+
+def _print(terminal: Terminal, found: "OfferSelection", count: int, form: FormatName) -> None:
+    from broker.reports.views import offers_report  # noqa: PLC0415 - keeps `--help` quick
+
+    matching = len(found.rows)
+    report = offers_report(
+        found.rows[:count],
+        matching=matching,
+        as_of=found.view.as_of,
+        snapshot=found.view.snapshot,
+        sort=found.sort,
+        held=found.held,
     )
-    terminal.note(_remark(shown=min(count, len(found.rows)), matching=len(found.rows)))
-
-
-def _count(limit: int | None, *, table: bool) -> int:
-    """Give the limit, 0 for none."""
-    if limit is not None:
-        return limit
-    return TABLE_LIMIT if table else 0
-
-
-def _remark(*, shown: int, matching: int) -> str:
+    terminal.show(report, form)
     if not matching:
-        return "no offer matches; leave out a filter, or see what there is: gpubroker status"
-    if shown < matching:
-        return f"{shown} of {matching:,} offers; --limit 0 prints all"
-    return f"{matching:,} offers"
+        terminal.note(
+            "no offer matches; leave out a filter, or see what there is: gpubroker status"
+        )
+    elif count < matching:
+        terminal.note(f"{count} of {matching:,} offers; --limit 0 prints all")
+    else:
+        terminal.note(f"{matching:,} offers")

@@ -132,7 +132,7 @@ class Commitment(Frozen):
 
     term_months: Annotated[int, Field(ge=1)]
     payment: Payment
-    upfront_usd: Usd = Decimal(0)
+    upfront_usd: Usd = Decimal("0.000000")
 
 
 class SpotTerms(Frozen):

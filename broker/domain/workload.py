@@ -58,7 +58,7 @@ class Policy(Frozen):
 
     `price_trend_per_year` is the expected relative change of market prices (−0.25: a quarter
     cheaper in a year). `safety_margin` is taken off every estimated rate. `max_groups` limits how
-    many kinds of replica serve one service in one user region.
+    many kinds of replica (model of GPU, layout, machine) serve one service in one user region.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -69,7 +69,7 @@ class Policy(Frozen):
     price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
     safety_margin: Annotated[float, Field(ge=0, lt=1)] = 0.15
     sharing: Sharing = Sharing.CONVERGED
-    max_groups: Count = 2
+    max_groups: Count = 1
     allow_stale: bool = False
 
 

@@ -10,7 +10,7 @@ from broker.catalog.gates import Quarantined, usd_per_gpu_hour
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import Offer
 from broker.domain.quantities import quantize_usd
-from broker.reports.rows import OfferRow
+from broker.reports.rows import MachineRow, OfferRow, PriceRow
 
 _GB_PER_TB = 1000
 _TFLOPS_PER_PFLOPS = 1000
@@ -29,11 +29,11 @@ class Sort(StrEnum):
 
 
 _FIGURES: Mapping[Sort, Callable[[OfferRow], Decimal | None]] = {
-    Sort.PRICE: lambda row: row.effective_usd_per_hour,
-    Sort.PER_GPU: lambda row: row.usd_per_gpu_hour,
-    Sort.PER_GB: lambda row: row.usd_per_gib_hour,
-    Sort.PER_TB_S: lambda row: row.usd_per_tb_per_s_hour,
-    Sort.PER_PFLOP_S: lambda row: row.usd_per_pflop_per_s_hour,
+    Sort.PRICE: lambda row: row.price.effective_usd_per_hour,
+    Sort.PER_GPU: lambda row: row.price.usd_per_gpu_hour,
+    Sort.PER_GB: lambda row: row.price.usd_per_gib_hour,
+    Sort.PER_TB_S: lambda row: row.price.usd_per_tb_per_s_hour,
+    Sort.PER_PFLOP_S: lambda row: row.price.usd_per_pflop_per_s_hour,
 }
 
 
@@ -98,7 +98,7 @@ def offer_rows(
             rows,
             key=lambda row: (
                 _LAST if (value := figure(row)) is None else value,
-                row.effective_usd_per_hour,
+                row.price.effective_usd_per_hour,
                 row.key,
             ),
         )
@@ -115,15 +115,25 @@ def _allows(wanted: frozenset[str], *values: str | None) -> bool:
 def _row(
     offer: Offer, gpu: GpuModel | None, *, now: datetime, held: Quarantined | None
 ) -> OfferRow:
-    place, hardware, shape = offer.place, offer.hardware, offer.hardware.shape
-    price, commitment = offer.effective_usd_per_hour, offer.commitment
-    # A slice of a GPU has that share of its memory, bandwidth and compute.
-    memory_gib = hardware.gpu_memory_gib * max(1.0, float(shape.gpu_count))
-    bandwidth_tb_per_s = gpu.memory_gb_per_s / _GB_PER_TB if gpu else None
-    pflop_per_s = gpu.bf16_tflops / _TFLOPS_PER_PFLOPS if gpu and gpu.bf16_tflops else None
-    age = now - offer.provenance.observed_at
+    machine = _machine(offer)
+    seen = offer.provenance
     return OfferRow(
         key=offer.key,
+        machine=machine,
+        price=_price(offer, gpu, memory_gib=machine.memory_gib),
+        evidence=seen.evidence,
+        observed_at=seen.observed_at,
+        age_h=round((now - seen.observed_at).total_seconds() / _S_PER_H, 1),
+        valid_until=seen.valid_until,
+        source=seen.source,
+        held=held.reason if held else "",
+        held_detail=held.detail if held else "",
+    )
+
+
+def _machine(offer: Offer) -> MachineRow:
+    place, hardware, shape = offer.place, offer.hardware, offer.hardware.shape
+    return MachineRow(
         provider=offer.provider,
         instance_type=offer.instance_type,
         region=place.region,
@@ -131,13 +141,11 @@ def _row(
         country=place.country,
         continent=place.continent,
         tier=offer.tier,
-        price_kind=offer.price_kind,
-        term_months=commitment.term_months if commitment else None,
-        payment=commitment.payment if commitment else None,
         gpu=shape.gpu,
         gpu_count=shape.gpu_count,
         gpu_memory_gib=hardware.gpu_memory_gib,
-        memory_gib=memory_gib,
+        # The memory of a slice is that of the slice already.
+        memory_gib=hardware.gpu_memory_gib * max(1.0, float(shape.gpu_count)),
         vcpus=hardware.vcpus,
         host_memory_gib=hardware.host_memory_gib,
         local_disk_gb=hardware.local_disk_gb,
@@ -145,28 +153,30 @@ def _row(
         link=shape.link,
         fabric=shape.fabric,
         fabric_gbit_per_s=shape.fabric_gbit_per_s,
+        stock_nodes=offer.limits.stock_nodes,
+    )
+
+
+def _price(offer: Offer, gpu: GpuModel | None, *, memory_gib: float) -> PriceRow:
+    price, commitment = offer.effective_usd_per_hour, offer.commitment
+    pflop_per_s = gpu.bf16_tflops / _TFLOPS_PER_PFLOPS if gpu and gpu.bf16_tflops else None
+    return PriceRow(
+        price_kind=offer.price_kind,
+        term_months=commitment.term_months if commitment else None,
+        payment=commitment.payment if commitment else None,
+        notice_s=offer.spot.notice_s if offer.spot else None,
         usd_per_hour=offer.usd_per_hour,
         upfront_usd=commitment.upfront_usd if commitment else None,
         effective_usd_per_hour=price,
         usd_per_gpu_hour=quantize_usd(usd_per_gpu_hour(offer)),
-        usd_per_gib_hour=_per(price, memory_gib),
-        usd_per_tb_per_s_hour=_per_gpu_unit(offer, bandwidth_tb_per_s),
-        usd_per_pflop_per_s_hour=_per_gpu_unit(offer, pflop_per_s),
-        notice_s=offer.spot.notice_s if offer.spot else None,
-        stock_nodes=offer.limits.stock_nodes,
-        evidence=offer.provenance.evidence,
-        observed_at=offer.provenance.observed_at,
-        age_h=round(age.total_seconds() / _S_PER_H, 1),
-        valid_until=offer.provenance.valid_until,
-        source=offer.provenance.source,
-        held=held.reason if held else "",
-        held_detail=held.detail if held else "",
+        usd_per_gib_hour=quantize_usd(price / Decimal(str(memory_gib))),
+        usd_per_tb_per_s_hour=_per(offer, gpu.memory_gb_per_s / _GB_PER_TB if gpu else None),
+        usd_per_pflop_per_s_hour=_per(offer, pflop_per_s),
     )
 
 
-def _per(usd: Decimal, units: float) -> Decimal:
-    return quantize_usd(usd / Decimal(str(units)))
-
-
-def _per_gpu_unit(offer: Offer, units: float | None) -> Decimal | None:
-    return None if not units else quantize_usd(usd_per_gpu_hour(offer) / Decimal(str(units)))
+def _per(offer: Offer, units_of_a_gpu: float | None) -> Decimal | None:
+    """Price a unit by the whole GPU: a slice has as much of the price as of the unit."""
+    if not units_of_a_gpu:
+        return None
+    return quantize_usd(usd_per_gpu_hour(offer) / Decimal(str(units_of_a_gpu)))

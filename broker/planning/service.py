@@ -36,10 +36,12 @@ from providers.registry import PROVIDERS, adapters
 
 @dataclass(frozen=True, slots=True)
 class OfferSelection:
-    """What a query found, and the catalog that it was put to."""
+    """What a query found, cheapest first by `sort`, and the catalog that it was put to."""
 
     view: CatalogView
     rows: tuple[OfferRow, ...]
+    sort: Sort
+    held: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,12 @@ class PlanningService:
         source: CatalogSource,
         query: OfferQuery,
         *,
-        sort: Sort = Sort.PER_GPU,
+        sort: str = Sort.PER_GPU,
         held: bool = False,
     ) -> OfferSelection:
         """List the offers that a query asks for, or the quarantined ones if `held`.
+
+        The query's GPUs are a person's words here; `sort` is a value of `Sort`.
 
         Raises:
             ConfigurationError: the catalog is empty, or a GPU or provider is not known.
@@ -152,9 +156,9 @@ class PlanningService:
             replace(query, gpus=frozenset[str]().union(*gpus)),
             gpus=self.specs.gpus,
             now=view.now,
-            sort=sort,
+            sort=Sort(sort),
         )
-        return OfferSelection(view, rows)
+        return OfferSelection(view, rows, Sort(sort), held)
 
     def status(self) -> CatalogStatus:
         """Tell what the store holds and how the last refresh went.

@@ -8,7 +8,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -27,7 +27,7 @@ WIDE = 120
 
 
 class FlatRow(Protocol):
-    """A dataclass of plain fields."""
+    """A dataclass of plain fields, and of rows, whose fields take their place."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -152,7 +152,7 @@ def _document(report: Report[RowT]) -> dict[str, object]:
 def _csv(report: Report[RowT]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(report.row_type)])
+    writer.writerow(_names(report.row_type))
     writer.writerows([_cell(value) for _, value in _fields(row)] for row in report.rows)
     return out.getvalue()
 
@@ -165,5 +165,20 @@ def _cell(value: object) -> Plain:
     return flat
 
 
-def _fields(row: RowT) -> list[tuple[str, object]]:
-    return [(field.name, getattr(row, field.name)) for field in fields(row)]
+def _fields(row: FlatRow) -> Iterator[tuple[str, object]]:
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            yield from _fields(value)
+        else:
+            yield field.name, value
+
+
+def _names(row_type: type[FlatRow]) -> list[str]:
+    names: list[str] = []
+    for field in fields(row_type):
+        if isinstance(field.type, type) and is_dataclass(field.type):
+            names += _names(field.type)
+        else:
+            names.append(field.name)
+    return names

@@ -1,6 +1,7 @@
 """The rows that are shown: flat, every figure with its unit in its name.
 
-A field is a column of CSV and a key of JSON and YAML, in the order that it has here.
+A field is a column of CSV and a key of JSON and YAML, in the order that it has here; the fields of
+a row inside a row take the place of their row.
 """
 
 from collections.abc import Mapping
@@ -11,14 +12,9 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class OfferRow:
-    """One offer. Prices per unit spread an upfront part over the term; None is unknown.
+class MachineRow:
+    """What an offer sells and where; None is unknown. `memory_gib` is of all GPUs of the node."""
 
-    `usd_per_gib_hour` counts GPU memory, `usd_per_tb_per_s_hour` its bandwidth, and
-    `usd_per_pflop_per_s_hour` dense BF16 compute. `held` says why the offer is not planned with.
-    """
-
-    key: str
     provider: str
     instance_type: str
     region: str
@@ -26,9 +22,6 @@ class OfferRow:
     country: str | None
     continent: str | None
     tier: str
-    price_kind: str
-    term_months: int | None
-    payment: str | None
     gpu: str
     gpu_count: Fraction
     gpu_memory_gib: float
@@ -40,6 +33,21 @@ class OfferRow:
     link: str
     fabric: str
     fabric_gbit_per_s: float | None
+    stock_nodes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """What a node costs, and on which terms. Prices per unit spread an upfront part over the term.
+
+    `usd_per_gib_hour` counts GPU memory, `usd_per_tb_per_s_hour` its bandwidth, and
+    `usd_per_pflop_per_s_hour` dense BF16 compute; None is unknown.
+    """
+
+    price_kind: str
+    term_months: int | None
+    payment: str | None
+    notice_s: float | None
     usd_per_hour: Decimal
     upfront_usd: Decimal | None
     effective_usd_per_hour: Decimal
@@ -47,8 +55,15 @@ class OfferRow:
     usd_per_gib_hour: Decimal
     usd_per_tb_per_s_hour: Decimal | None
     usd_per_pflop_per_s_hour: Decimal | None
-    notice_s: float | None
-    stock_nodes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRow:
+    """One offer; `held` says why it is not planned with, and is empty if it is."""
+
+    key: str
+    machine: MachineRow
+    price: PriceRow
     evidence: str
     observed_at: datetime
     age_h: float

@@ -9,10 +9,12 @@ from broker.reports.layout import Fit
 from broker.reports.rows import OfferRow, RefreshRow, StatusRow
 
 _PER_UNIT: Mapping[str, Column[OfferRow]] = {
-    "price-per-gb": Column("$/GiB-h", lambda row: words.usd(row.usd_per_gib_hour), "right"),
-    "price-per-tb-s": Column("$/TB/s-h", lambda row: words.usd(row.usd_per_tb_per_s_hour), "right"),
+    "price-per-gb": Column("$/GiB-h", lambda row: words.usd(row.price.usd_per_gib_hour), "right"),
+    "price-per-tb-s": Column(
+        "$/TB/s-h", lambda row: words.usd(row.price.usd_per_tb_per_s_hour), "right"
+    ),
     "price-per-pflop-s": Column(
-        "$/PFLOP-h", lambda row: words.usd(row.usd_per_pflop_per_s_hour), "right"
+        "$/PFLOP-h", lambda row: words.usd(row.price.usd_per_pflop_per_s_hour), "right"
     ),
 }
 
@@ -84,14 +86,21 @@ def _offer_columns(sort: str) -> tuple[Column[OfferRow], ...]:
     extra = (_PER_UNIT[sort],) if sort in _PER_UNIT else ()
     return (
         *_machine_columns(),
-        Column("GPUs", lambda row: words.gpus(row.gpu_count, row.gpu)),
-        Column("GiB/GPU", lambda row: words.number(round(row.gpu_memory_gib)), "right", wide=True),
-        Column("GiB", lambda row: words.number(round(row.memory_gib)), "right", wide=True),
-        Column("vCPU", lambda row: words.number(row.vcpus), "right", wide=True),
-        Column("link", lambda row: row.link, wide=True),
+        Column("GPUs", lambda row: words.gpus(row.machine.gpu_count, row.machine.gpu)),
+        Column(
+            "GiB/GPU",
+            lambda row: words.number(round(row.machine.gpu_memory_gib)),
+            "right",
+            wide=True,
+        ),
+        Column("GiB", lambda row: words.number(round(row.machine.memory_gib)), "right", wide=True),
+        Column("vCPU", lambda row: words.number(row.machine.vcpus), "right", wide=True),
+        Column("link", lambda row: row.machine.link, wide=True),
         Column("kind", _kind),
-        Column("$/h", lambda row: words.usd(row.effective_usd_per_hour), "right"),
-        Column("$/GPU-h", lambda row: words.usd(row.usd_per_gpu_hour), "right", wide=bool(extra)),
+        Column("$/h", lambda row: words.usd(row.price.effective_usd_per_hour), "right"),
+        Column(
+            "$/GPU-h", lambda row: words.usd(row.price.usd_per_gpu_hour), "right", wide=bool(extra)
+        ),
         *extra,
         Column("age", lambda row: words.age(row.age_h), "right"),
     )
@@ -101,25 +110,29 @@ def _held_columns() -> tuple[Column[OfferRow], ...]:
     return (
         *_machine_columns(),
         Column("kind", _kind),
-        Column("$/GPU-h", lambda row: words.usd(row.usd_per_gpu_hour), "right"),
+        Column("$/GPU-h", lambda row: words.usd(row.price.usd_per_gpu_hour), "right"),
         Column("held back", lambda row: row.held_detail, fit=Fit.WRAP),
     )
 
 
 def _machine_columns() -> tuple[Column[OfferRow], ...]:
     return (
-        Column("provider", lambda row: row.provider, fit=Fit.SHORTEN),
-        Column("instance type", _instance, fit=Fit.SHORTEN),
-        Column("region", lambda row: row.zone or row.region, fit=Fit.SHORTEN),
+        Column("provider", lambda row: row.machine.provider, fit=Fit.SHORTEN),
+        Column("type", _instance, fit=Fit.SHORTEN),
+        Column("region", lambda row: row.machine.zone or row.machine.region, fit=Fit.SHORTEN),
     )
 
 
 def _instance(row: OfferRow) -> str:
-    return f"{row.instance_type}:{row.tier}" if row.tier else row.instance_type
+    return (
+        f"{row.machine.instance_type}:{row.machine.tier}"
+        if row.machine.tier
+        else row.machine.instance_type
+    )
 
 
 def _kind(row: OfferRow) -> str:
-    return words.price_kind(row.price_kind, row.term_months, row.payment)
+    return words.price_kind(row.price.price_kind, row.price.term_months, row.price.payment)
 
 
 def _kind_column(kind: str) -> Column[StatusRow]:

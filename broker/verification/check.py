@@ -48,6 +48,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "split": capacity.split,
         "replica_rate": load.replica_rate,
         "groups": load.groups,
+        "idle_replicas": load.idle_replicas,
         "serving_options": options.serving_options,
         "training_options": options.training_options,
         "spot_share": load.spot_share,

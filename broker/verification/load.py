@@ -29,7 +29,7 @@ def serve_load(facts: Facts) -> Iterator[Finding]:
 
 
 def replica_rate(facts: Facts) -> Iterator[Finding]:
-    """Keep each group within its rate when its spares are gone.
+    """Keep each group within its rate when its spares are gone; spares are firm.
 
     Σ_k requests_per_s[k,t] / rate[k] ≤ replicas[t] − spare_replicas
     """
@@ -38,7 +38,8 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
         for service in facts.case.workloads.services
     }
     for group in facts.groups:
-        spare = spares.get(group.assignment.service, 0)
+        is_firm = not group.assignment.on_spot
+        spare = spares.get(group.assignment.service, 0) if is_firm else 0
         allowed = group.replicas - spare
         busy = _busy_replicas(group)
         over = (group.replicas > 0) & ~(busy <= allowed * (1 + TOLERANCE))
@@ -65,27 +66,54 @@ def groups(facts: Facts) -> Iterator[Finding]:
     limit = facts.case.workloads.policy.max_groups
     for service, region in _demands(facts):
         kinds = {
-            (one.machine, one.candidate.id, one.on_spot)
+            (one.machine, one.candidate.id)
             for one in (group.assignment for group in facts.groups_of(service.name, region))
         }
         if len(kinds) > limit:
-            message = f"{len(kinds)} groups serve it, {limit} are the most"
+            message = f"{len(kinds)} kinds of replica serve it, {limit} are the most"
             yield Finding(f"{service.name}/{region}", message)
 
 
 def spot_share(facts: Facts) -> Iterator[Finding]:
-    """Put no more than the allowed share of a region's load on spot nodes in each slot."""
+    """Put no more than the allowed share of each size class on spot nodes in each slot."""
     for service, region in _demands(facts):
         needed = facts.needed_requests_per_s(service, region)
         on_spot = [
             group for group in facts.groups_of(service.name, region) if group.assignment.on_spot
         ]
-        routed = _routed(on_spot, needed).sum(axis=1)
-        allowed = service.spot.max_share * needed.sum(axis=1)
+        routed = _routed(on_spot, needed)
+        allowed = service.spot.max_share * needed
         over = ~(routed <= allowed * (1 + TOLERANCE) + _NEGLIGIBLE_PER_S)
-        if over.any():
-            counts = f"{routed[over][0]:g} requests/s are on spot, {allowed[over][0]:g} may be"
-            yield Finding(f"{service.name}/{region}", f"{counts} {facts.timeline.where(over)}")
+        for number in np.flatnonzero(over.any(axis=0)):
+            slots = over[:, number]
+            counts = f"{routed[slots, number][0]:g} requests/s of size class {number} are on spot"
+            message = f"{counts}, {allowed[slots, number][0]:g} may be"
+            yield Finding(f"{service.name}/{region}", f"{message} {facts.timeline.where(slots)}")
+
+
+def idle_replicas(facts: Facts) -> Iterator[Finding]:
+    """Have no more replicas of a kind than carry the whole load alone, spares included.
+
+        replicas[t] ≤ max(⌈Σ_k load_requests_per_s[k,t] / rate[k]⌉ + spare_replicas, min_replicas)
+
+    More would stand idle, and could pass as use of a commitment.
+    """
+    for service, region in _demands(facts):
+        needed = facts.needed_requests_per_s(service, region)
+        kinds: dict[tuple[str, str], list[Group]] = {}
+        for group in facts.groups_of(service.name, region):
+            name = (group.assignment.machine, group.assignment.candidate.id)
+            kinds.setdefault(name, []).append(group)
+        for same in kinds.values():
+            replicas = sum((group.replicas for group in same), facts.timeline.zeros())
+            rates = [rate.requests_per_s for rate in same[0].assignment.candidate.rates]
+            per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
+            alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
+            most = np.maximum(alone + service.availability.spare_replicas, service.min_replicas)
+            over = replicas > most
+            if over.any():
+                counts = f"{replicas[over][0]:.0f} replicas, {most[over][0]:.0f} carry all"
+                yield Finding(_name(same[0]), f"{counts} {facts.timeline.where(over)}")
 
 
 def _demands(facts: Facts) -> Iterator[tuple[Service, str]]:

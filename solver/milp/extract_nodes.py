@@ -3,11 +3,12 @@
 No figure of money is read off the solver: prices come from the offers, counts are rounded.
 """
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
+from typing import Self
 
 import numpy as np
 
@@ -20,29 +21,30 @@ from broker.domain.workload import Sharing
 from solver.milp.extract_work import Work, by_slot
 from solver.milp.program import Program
 from solver.milp.sets import Committed, Floats, Sets
-from solver.milp.variables import Ints
+from solver.milp.variables import Block, Ints
 
-_HOUR = timedelta(hours=1)
+_SECOND = timedelta(seconds=1)
 _PACKING_SLACK = 1e-9
 
 
 def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, ...]:
     """Buy what the assignments need: owned nodes first, then committed ones, then by the hour."""
     sets = program.sets
-    start = program.columns.committed_nodes.start
-    committed = np.rint(values[start : start + len(sets.committed)]).astype(np.int64)
-    firm, spot = needed_nodes(sets, work, on_spot=False), needed_nodes(sets, work, on_spot=True)
+    committed = _whole(values, program.columns.committed_nodes)
+    apart = _whole(values, program.columns.run_nodes)
     found: list[Purchase] = []
     for number, machine in enumerate(sets.machines):
-        owned = np.minimum(firm[number], np.array(machine.owned))
+        fixed = np.array(machine.owned) + _active_nodes(sets, committed, number)
+        firm = _Needed.of(sets, work, number, on_spot=False)
+        rented = firm.rented(fixed, int(apart[number]), sets.case.workloads.policy.sharing)
+        owned = np.minimum(firm.nodes, np.array(machine.owned))
+        spot = _Needed.of(sets, work, number, on_spot=True).nodes
         if owned.any():
             found.append(_owned(sets, sets.case.machines[machine.key], owned))
-        active = _active_nodes(sets, committed, number)
-        rented = np.maximum(firm[number] - np.array(machine.owned) - active, 0)
         if rented.any() and machine.on_demand is not None:
             found.append(_hourly(sets, machine.on_demand, rented))
-        if spot[number].any() and machine.spot is not None:
-            found.append(_hourly(sets, machine.spot, spot[number]))
+        if spot.any() and machine.spot is not None:
+            found.append(_hourly(sets, machine.spot, spot))
     found.extend(
         _commitment(sets, one, int(nodes))
         for one, nodes in zip(sets.committed, committed, strict=True)
@@ -51,20 +53,44 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     return tuple(sorted(found, key=lambda purchase: purchase.id))
 
 
-def needed_nodes(sets: Sets, work: Work, *, on_spot: bool) -> Ints:
-    """Count the nodes that the assignments fill, by machine and period."""
-    gpus = np.zeros((len(sets.machines), len(sets.periods)))
-    gangs = np.zeros((len(sets.machines), len(sets.periods)))
-    for number, group in enumerate(sets.groups):
-        if group.option.on_spot is on_spot:
-            gpus[group.machine] += group.gpus * work.replicas[number]
-    for number, option in enumerate(sets.run_options):
-        if option.option.candidate.on_spot is on_spot:
-            gangs[option.machine] += option.nodes * work.gang_up[number]
-    per_node = np.array([machine.gpus for machine in sets.machines])[:, None]
-    if sets.case.workloads.policy.sharing is Sharing.SPLIT:
-        return np.asarray(np.ceil(gpus / per_node - _PACKING_SLACK) + gangs, dtype=np.int64)
-    return np.asarray(np.ceil(gpus / per_node + gangs - _PACKING_SLACK), dtype=np.int64)
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """What the assignments fill of a machine in each period: nodes of services, and gangs."""
+
+    serving: Floats
+    gangs: Ints
+
+    @classmethod
+    def of(cls, sets: Sets, work: Work, machine: int, *, on_spot: bool) -> Self:
+        gpus = np.zeros(len(sets.periods))
+        gangs = np.zeros(len(sets.periods), dtype=np.int64)
+        for number, group in enumerate(sets.groups):
+            if group.machine == machine and group.on_spot is on_spot:
+                gpus += group.gpus * work.replicas[number]
+        for number, option in enumerate(sets.run_options):
+            if option.machine == machine and option.option.candidate.on_spot is on_spot:
+                gangs += option.nodes * work.gang_up[number]
+        return cls(gpus / sets.machines[machine].gpus, gangs)
+
+    @property
+    def nodes(self) -> Ints:
+        return _whole_nodes(self.serving) + self.gangs
+
+    def rented(self, fixed: Ints, apart: int, sharing: Sharing) -> Ints:
+        """Count the nodes to rent beside the fixed ones, of which `apart` are kept for runs."""
+        if sharing is Sharing.CONVERGED:
+            return np.asarray(np.maximum(self.nodes - fixed, 0), dtype=np.int64)
+        for_serving = np.maximum(_whole_nodes(self.serving) - np.maximum(fixed - apart, 0), 0)
+        for_runs = np.maximum(self.gangs - apart, 0)
+        return np.asarray(for_serving + for_runs, dtype=np.int64)
+
+
+def _whole_nodes(nodes: Floats) -> Ints:
+    return np.asarray(np.ceil(nodes - _PACKING_SLACK), dtype=np.int64)
+
+
+def _whole(values: Floats, block: Block) -> Ints:
+    return np.rint(values[block.start : block.start + block.size]).astype(np.int64)
 
 
 def cost_lines(
@@ -158,7 +184,5 @@ def _steps(sets: Sets, nodes: Ints) -> Iterator[NodeStep]:
 
 
 def _node_hours(steps: Sequence[NodeStep]) -> Decimal:
-    seconds = sum(
-        step.nodes * math.floor((step.to_at - step.from_at) / _HOUR * 3600) for step in steps
-    )
+    seconds = sum(step.nodes * ((step.to_at - step.from_at) // _SECOND) for step in steps)
     return Decimal(seconds) / 3600

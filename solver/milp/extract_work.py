@@ -75,11 +75,13 @@ def _block(values: Floats, start: int, upper: Floats) -> Floats:
 def _routes(sets: Sets, replicas: Ints, routed: Floats) -> Floats:
     """Scale routes to the load; where none was solved for, split by the rate that is there."""
     routes = np.maximum(routed, 0.0)
+    if sets.has_one_kind:
+        return _one_kind_routes(sets, replicas, routes)
     chosen = set(routed_groups(sets))
     for number, group in enumerate(sets.groups):
         if number not in chosen:
-            beyond = np.maximum(replicas[number] - sets.demands[group.demand].spare, 0)
-            routes[number, 0, :] = beyond * group.rates[0]
+            spare = 0 if group.on_spot else sets.demands[group.demand].spare
+            routes[number, 0, :] = np.maximum(replicas[number] - spare, 0) * group.rates[0]
     for number, demand in enumerate(sets.demands):
         members = [at for at, group in enumerate(sets.groups) if group.demand == number]
         classes = len(demand.load_requests_per_s)
@@ -87,6 +89,27 @@ def _routes(sets: Sets, replicas: Ints, routed: Floats) -> Floats:
         load = demand.load_requests_per_s / (1 + LOAD_ROUNDING)
         factor = np.divide(load, total, out=np.zeros_like(load), where=total > 0)
         routes[members, :classes, :] *= factor[None, :, :]
+    return routes
+
+
+def _one_kind_routes(sets: Sets, replicas: Ints, routes: Floats) -> Floats:
+    """Send every size class alike: to the firm replicas what they carry, the rest to spot."""
+    for number, group in enumerate(sets.groups):
+        demand = sets.demands[group.demand]
+        load = demand.load_requests_per_s / (1 + LOAD_ROUNDING)
+        firm = sum(
+            replicas[at]
+            for at, other in enumerate(sets.groups)
+            if other.kind == group.kind and not other.on_spot
+        )
+        needed = (1 / np.array(group.rates)) @ load
+        beyond = np.maximum(firm - demand.spare, 0)
+        firm_share = np.minimum(
+            1.0, np.divide(beyond, needed, out=np.ones_like(needed), where=needed > 0)
+        )
+        share = 1 - firm_share if group.on_spot else firm_share
+        is_up = replicas[number] > 0
+        routes[number, : len(load), :] = np.where(is_up, share, 0.0) * load
     return routes
 
 

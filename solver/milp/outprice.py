@@ -4,20 +4,23 @@ A *standalone* replica fills its nodes and is rented by the hour from an offer w
 its price is known without knowing the rest of the plan; so is that of a gang on rented nodes. An
 option goes where even the cheapest way to pay for its machine costs more than a standalone one
 that does the same. Where options share nodes (parts of a node, or committed nodes) they only go
-all together, as leaving one behind could leave its nodes behind too. Owned machines always stay.
+all together, as leaving one behind could leave its nodes behind too; and firm and spot replicas
+of one kind go together, as otherwise the service could need one kind more. Owned machines stay.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Self
 
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
 from solver.milp.constraints.quota import is_under
 from solver.milp.sets import fewest_slots
 
-_Demand = tuple[str, str, bool]
+_Demand = tuple[str, str]
+_Side = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,39 +37,72 @@ class _Market:
     is_open: bool
     is_owned: bool
 
+    @property
+    def is_standalone(self) -> bool:
+        """Say whether what fills a node here has a price that stands for itself."""
+        return self.is_hourly and self.is_open and not self.is_owned
+
+
+_Markets = Mapping[_Side, _Market]
+
 
 @dataclass(frozen=True, slots=True)
-class _Standalone:
-    """A replica at a price that stands for itself."""
+class _Kind:
+    """One kind of replica: its options by side, and what a replica costs an hour there at least."""
 
-    option: ServingOption
-    usd_per_hour: Decimal
+    options: Mapping[bool, ServingOption]
+    usd_per_hour: Mapping[bool, Decimal]
 
-    def replaces(self, option: ServingOption, usd_per_hour: Decimal) -> bool:
-        """Say whether copies of this one cost no more and do no less."""
-        if not self.usd_per_hour:
+    @property
+    def any_option(self) -> ServingOption:
+        return next(iter(self.options.values()))
+
+    def sides(self) -> list[_Side]:
+        return [(one.machine, on_spot) for on_spot, one in self.options.items()]
+
+    def replaces(self, other: "_Kind") -> bool:
+        """Say whether copies of this one, at prices that stand, cost no more and do no less."""
+        firm = self.usd_per_hour[False]
+        prices = {False: firm, True: min(firm, self.usd_per_hour.get(True, firm))}
+        if not all(prices.values()):
             return False
-        copies = int(usd_per_hour // self.usd_per_hour)
+        copies = min(int(usd // prices[side]) for side, usd in other.usd_per_hour.items())
+        rates = zip(self.any_option.candidate.rates, other.any_option.candidate.rates, strict=True)
         return copies > 0 and all(
-            copies * mine.requests_per_s >= other.requests_per_s
-            for mine, other in zip(self.option.candidate.rates, option.candidate.rates, strict=True)
+            copies * mine.requests_per_s >= theirs.requests_per_s for mine, theirs in rates
         )
 
 
 def drop_outpriced(case: Case) -> Case:
     """Drop every serving and training option that a standalone one replaces for no more."""
     markets = _markets(case)
-    best = _standalone_replicas(case, markets)
-    runs = _standalone_runs(case, markets)
-    gone = _replaceable_serving(case, markets, best)
-    gone_runs = _replaceable_training(case, markets, runs)
-    serving, training = _whole_parts(case, markets, gone, gone_runs)
-    return replace(case, serving=serving, training=training)
+    kinds = _kinds(case, markets)
+    gone = _replaceable_kinds(kinds, markets)
+    gone_runs = _replaceable_training(case, markets, _standalone_runs(case, markets))
+    kept = _Kept.of(
+        markets,
+        [kind for kind, is_gone in zip(kinds, gone, strict=True) if not is_gone],
+        [run for run, is_gone in zip(case.training, gone_runs, strict=True) if not is_gone],
+    )
+    return replace(
+        case,
+        serving=tuple(
+            option
+            for kind, is_gone in zip(kinds, gone, strict=True)
+            for option in kind.options.values()
+            if not is_gone or kept.keeps_kind(kind, markets)
+        ),
+        training=tuple(
+            run
+            for run, is_gone in zip(case.training, gone_runs, strict=True)
+            if not is_gone or kept.keeps_run(run, markets)
+        ),
+    )
 
 
-def _markets(case: Case) -> dict[tuple[str, bool], _Market]:
+def _markets(case: Case) -> _Markets:
     owned = {one.machine for one in case.owned}
-    by_side: dict[tuple[str, bool], list[Offer]] = defaultdict(list)
+    by_side: dict[_Side, list[Offer]] = defaultdict(list)
     for offer in case.offers:
         by_side[offer.machine, offer.price_kind is PriceKind.SPOT].append(offer)
     for machine in owned:
@@ -88,45 +124,54 @@ def _is_open(offer: Offer, case: Case) -> bool:
     return not is_limited and not any(is_under(offer, one) for one in case.workloads.quotas)
 
 
-def _is_standalone(market: _Market) -> bool:
-    return market.is_hourly and market.is_open and not market.is_owned
+def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
+    alike: dict[tuple[str, str, str, str], dict[bool, ServingOption]] = defaultdict(dict)
+    for one in case.serving:
+        alike[one.service, one.user_region, one.machine, one.candidate.id][one.on_spot] = one
+    return [
+        _Kind(options, {side: _replica_usd(one, markets) for side, one in options.items()})
+        for options in alike.values()
+    ]
 
 
-def _standalone_replicas(
-    case: Case, markets: Mapping[tuple[str, bool], _Market]
-) -> dict[_Demand, list[_Standalone]]:
-    """Give, by demand and market, the standalone replicas that no other one replaces."""
-    found: dict[_Demand, list[_Standalone]] = defaultdict(list)
-    for option in case.serving:
-        market = markets[option.machine, option.on_spot]
-        if _is_standalone(market) and option.candidate.layout.gpus == market.gpus:
-            demand = (option.service, option.user_region, option.on_spot)
-            found[demand].append(_Standalone(option, market.floor_usd))
-    return {demand: _best(replicas) for demand, replicas in found.items()}
+def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
+    market = markets[option.machine, option.on_spot]
+    return market.floor_usd * option.candidate.layout.gpus / market.gpus
 
 
-def _best(replicas: Iterable[_Standalone]) -> list[_Standalone]:
-    def order(one: _Standalone) -> tuple[Decimal, float, str, str]:
-        rate = sum(rate.requests_per_s for rate in one.option.candidate.rates)
-        return (one.usd_per_hour, -rate, one.option.machine, one.option.candidate.id)
+def _replaceable_kinds(kinds: Sequence[_Kind], markets: _Markets) -> list[bool]:
+    best: dict[_Demand, list[_Kind]] = defaultdict(list)
+    for kind in sorted(kinds, key=_order):
+        option = kind.any_option
+        others = best[option.service, option.user_region]
+        fills_node = all(
+            one.candidate.layout.gpus == markets[one.machine, on_spot].gpus
+            and markets[one.machine, on_spot].is_standalone
+            for on_spot, one in kind.options.items()
+        )
+        if False in kind.options and fills_node and not any(two.replaces(kind) for two in others):
+            others.append(kind)
+    return [
+        all(kind is not two for two in others) and any(two.replaces(kind) for two in others)
+        for kind in kinds
+        for others in [best[kind.any_option.service, kind.any_option.user_region]]
+    ]
 
-    best: list[_Standalone] = []
-    for one in sorted(replicas, key=order):
-        if not any(other.replaces(one.option, one.usd_per_hour) for other in best):
-            best.append(one)
-    return best
+
+def _order(kind: _Kind) -> tuple[Decimal, float, str, str]:
+    option = kind.any_option
+    rate = sum(rate.requests_per_s for rate in option.candidate.rates)
+    return (min(kind.usd_per_hour.values()), -rate, option.machine, option.candidate.id)
 
 
-def _standalone_runs(
-    case: Case, markets: Mapping[tuple[str, bool], _Market]
-) -> dict[str, tuple[Decimal, TrainingOption]]:
+def _standalone_runs(case: Case, markets: _Markets) -> dict[str, tuple[Decimal, TrainingOption]]:
     """Give each run's cheapest standalone option with its cost, where there is one."""
     best: dict[str, tuple[Decimal, TrainingOption]] = {}
     windows = _window_slots(case)
     for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
         market = markets[option.machine, option.candidate.on_spot]
         usd = _run_usd(case, option, market, windows)
-        if usd is None or not _is_standalone(market):
+        if usd is None or not market.is_standalone:
             continue
         if option.run not in best or usd < best[option.run][0]:
             best[option.run] = (usd, option)
@@ -158,32 +203,9 @@ def _run_usd(
     return option.candidate.nodes * hours * market.floor_usd + option.egress_usd
 
 
-def _replaceable_serving(
-    case: Case,
-    markets: Mapping[tuple[str, bool], _Market],
-    best: Mapping[_Demand, Sequence[_Standalone]],
-) -> list[bool]:
-    return [
-        _is_replaceable(option, markets[option.machine, option.on_spot], best)
-        for option in case.serving
-    ]
-
-
-def _is_replaceable(
-    option: ServingOption, market: _Market, best: Mapping[_Demand, Sequence[_Standalone]]
-) -> bool:
-    usd = market.floor_usd * option.candidate.layout.gpus / market.gpus
-    firm = best.get((option.service, option.user_region, False), [])
-    same = best.get((option.service, option.user_region, option.on_spot), [])
-    others = [*firm, *same] if option.on_spot else firm
-    if any(one.option == option for one in others):
-        return False
-    return any(one.replaces(option, usd) for one in others)
-
-
 def _replaceable_training(
     case: Case,
-    markets: Mapping[tuple[str, bool], _Market],
+    markets: _Markets,
     best: Mapping[str, tuple[Decimal, TrainingOption]],
 ) -> list[bool]:
     gone = []
@@ -200,44 +222,33 @@ def _replaceable_training(
 class _Kept:
     """Sides of machines on which something is not replaceable: parts of nodes, or anything."""
 
-    parts: frozenset[tuple[str, bool]]
-    anything: frozenset[tuple[str, bool]]
+    parts: frozenset[_Side]
+    anything: frozenset[_Side]
 
-    def stays(self, side: tuple[str, bool], market: _Market, gpus: int) -> bool:
-        """Say whether a replaceable option stays for what it shares nodes with."""
+    @classmethod
+    def of(cls, markets: _Markets, kinds: Sequence[_Kind], runs: Sequence[TrainingOption]) -> Self:
+        sides = [
+            (side, kind.any_option.candidate.layout.gpus) for kind in kinds for side in kind.sides()
+        ]
+        gangs = {(run.machine, run.candidate.on_spot) for run in runs}
+        return cls(
+            parts=frozenset(side for side, gpus in sides if gpus < markets[side].gpus),
+            anything=frozenset({*(side for side, _ in sides), *gangs}),
+        )
+
+    def keeps_kind(self, kind: _Kind, markets: _Markets) -> bool:
+        """Say whether a replaceable kind stays for what it shares nodes with, on either side."""
+        gpus = kind.any_option.candidate.layout.gpus
+        return any(self._keeps(side, markets[side], gpus) for side in kind.sides())
+
+    def keeps_run(self, run: TrainingOption, markets: _Markets) -> bool:
+        """Say whether a replaceable run option stays for what it shares nodes with."""
+        side = (run.machine, run.candidate.on_spot)
+        return self._keeps(side, markets[side], markets[side].gpus)
+
+    def _keeps(self, side: _Side, market: _Market, gpus: int) -> bool:
         if market.is_owned:
             return True
         if not market.is_hourly:
             return side in self.anything
         return gpus < market.gpus and side in self.parts
-
-
-def _whole_parts(
-    case: Case,
-    markets: Mapping[tuple[str, bool], _Market],
-    gone: Sequence[bool],
-    gone_runs: Sequence[bool],
-) -> tuple[tuple[ServingOption, ...], tuple[TrainingOption, ...]]:
-    """Keep what is not replaceable, and what shares nodes with something that is not."""
-    serving = [(one, (one.machine, one.on_spot), one.candidate.layout.gpus) for one in case.serving]
-    training = [(one, (one.machine, one.candidate.on_spot)) for one in case.training]
-    left = [one for one, is_gone in zip(serving, gone, strict=True) if not is_gone]
-    left_runs = [
-        side for (_, side), is_gone in zip(training, gone_runs, strict=True) if not is_gone
-    ]
-    kept = _Kept(
-        parts=frozenset(side for _, side, gpus in left if gpus < markets[side].gpus),
-        anything=frozenset({*(side for _, side, _ in left), *left_runs}),
-    )
-    return (
-        tuple(
-            one
-            for (one, side, gpus), is_gone in zip(serving, gone, strict=True)
-            if not is_gone or kept.stays(side, markets[side], gpus)
-        ),
-        tuple(
-            one
-            for (one, side), is_gone in zip(training, gone_runs, strict=True)
-            if not is_gone or kept.stays(side, markets[side], markets[side].gpus)
-        ),
-    )

@@ -105,15 +105,34 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Replicas of one candidate on one machine for one demand."""
+class Kind:
+    """One kind of replica for one demand: a candidate on a machine, on firm and on spot nodes.
 
+    `replicas_alone` carry the whole load of each period, spares and the least number included;
+    `firm_alone` of them must be firm, as spot may carry only its share.
+    """
+
+    demand: int
+    machine: int
+    replicas_alone: tuple[int, ...]
+    firm_alone: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Replicas of one kind on one market, firm or spot."""
+
+    kind: int
     demand: int
     machine: int
     option: ServingOption
     gpus: int
     rates: tuple[float, ...]
-    most_replicas: tuple[int, ...]
+
+    @property
+    def on_spot(self) -> bool:
+        """Say whether the replicas may be taken back."""
+        return self.option.on_spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +161,15 @@ class Sets:
     machines: tuple[Machine, ...]
     committed: tuple[Committed, ...]
     levels: tuple[Level, ...]
+    kinds: tuple[Kind, ...]
     groups: tuple[Group, ...]
     runs: tuple[TrainingRun, ...]
     run_options: tuple[RunOption, ...]
+
+    @property
+    def has_one_kind(self) -> bool:
+        """Say whether each demand is served by one kind of replica, so that counts are known."""
+        return self.case.workloads.policy.max_groups == 1
 
     @property
     def hours(self) -> Floats:
@@ -177,14 +202,15 @@ def build_sets(case: Case) -> Sets:
         for key in keys
     )
     committed = _committed(case, machines, [slots[first] for first in firsts], periods)
-    groups = _groups(case, demands, position)
+    kinds, groups = _kinds_and_groups(case, demands, position)
     return Sets(
         case=case,
         periods=periods,
         demands=demands,
         machines=machines,
         committed=committed,
-        levels=tuple(_levels(machines, committed, groups)),
+        levels=tuple(_levels(machines, committed, kinds, groups)),
+        kinds=kinds,
         groups=groups,
         runs=case.workloads.training,
         run_options=_run_options(case, position, periods, slots),
@@ -195,7 +221,7 @@ def _demands_by_slot(case: Case) -> tuple[Demand, ...]:
     demands = []
     for service in case.workloads.services:
         load = np.array(load_requests_per_s(service, case.workloads.horizon))
-        load = np.maximum(load, LEAST_LOAD * load.max())
+        load = np.where(load > 0, np.maximum(load, LEAST_LOAD * load.max()), 0.0)
         shares = np.array([size.share for size in service.sizes])
         for user_region, users in sorted(service.users.items()):
             if users > 0:
@@ -266,36 +292,67 @@ def _committed(
     return tuple(found)
 
 
-def _groups(case: Case, demands: Sequence[Demand], position: dict[str, int]) -> tuple[Group, ...]:
+def _kinds_and_groups(
+    case: Case, demands: Sequence[Demand], position: dict[str, int]
+) -> tuple[tuple[Kind, ...], tuple[Group, ...]]:
     of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
-    found = []
+    needs_all = case.workloads.policy.max_groups == 1
+    kinds: dict[tuple[int, int, str], Kind] = {}
+    groups = []
     for option in sorted(case.serving, key=_serving_order):
         number = of.get((option.service, option.user_region))
-        if number is None:
-            continue
         rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
-        found.append(
+        if number is None or (needs_all and min(rates) <= 0):
+            continue
+        machine = position[option.machine]
+        name = (number, machine, option.candidate.id)
+        if name not in kinds:
+            alone, firm = _alone(demands[number], rates)
+            kinds[name] = Kind(number, machine, alone, firm)
+        groups.append(
             Group(
+                kind=list(kinds).index(name),
                 demand=number,
-                machine=position[option.machine],
+                machine=machine,
                 option=option,
                 gpus=option.candidate.layout.gpus,
                 rates=rates,
-                most_replicas=_most_replicas(demands[number], rates),
             )
         )
-    return tuple(found)
+    return tuple(kinds.values()), tuple(groups)
+
+
+def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:
+    names = (option.service, option.user_region, option.machine)
+    return (*names, option.candidate.id, option.on_spot)
+
+
+def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Count, a period, the replicas that carry all that this kind can carry, and the firm ones."""
+    per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
+    needed = per_rate @ demand.load_requests_per_s
+    firm_share = 1 - demand.service.spot.max_share
+    floor = demand.service.min_replicas
+    every = np.ceil(needed - LOAD_ROUNDING) + demand.spare
+    firm = np.ceil(firm_share * needed - LOAD_ROUNDING) + demand.spare
+    return (
+        tuple(max(int(count), floor) for count in every),
+        tuple(int(count) for count in firm),
+    )
 
 
 def _levels(
-    machines: Sequence[Machine], committed: Sequence[Committed], groups: Sequence[Group]
+    machines: Sequence[Machine],
+    committed: Sequence[Committed],
+    kinds: Sequence[Kind],
+    groups: Sequence[Group],
 ) -> Iterator[Level]:
     for number, machine in enumerate(machines):
         by_term: dict[Decimal, list[int]] = {}
         for at, one in enumerate(committed):
             if one.machine == number and one.outlives:
                 by_term.setdefault(committed_hours(one.offer), []).append(at)
-        most = _most_served_nodes(machine, [one for one in groups if one.machine == number])
+        most = _most_served_nodes(machine, kinds, [one for one in groups if one.machine == number])
         stack: list[int] = []
         terms = {
             term: max(committed[at].breakeven_utilization for at in members)
@@ -306,27 +363,14 @@ def _levels(
             yield Level(number, tuple(stack), terms[term], most)
 
 
-def _most_served_nodes(machine: Machine, groups: Sequence[Group]) -> int:
+def _most_served_nodes(machine: Machine, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
     """Bound the nodes that services fill at once: each demand's largest group, all together."""
     largest: dict[int, int] = {}
     for group in groups:
-        if not group.option.on_spot:
-            gpus = max(group.most_replicas) * group.gpus
+        if not group.on_spot:
+            gpus = max(kinds[group.kind].replicas_alone) * group.gpus
             largest[group.demand] = max(largest.get(group.demand, 0), gpus)
     return math.ceil(sum(largest.values()) / machine.gpus)
-
-
-def _serving_order(option: ServingOption) -> tuple[str, str, str, bool, str]:
-    names = (option.service, option.user_region, option.machine)
-    return (*names, option.on_spot, option.candidate.id)
-
-
-def _most_replicas(demand: Demand, rates: Sequence[float]) -> tuple[int, ...]:
-    """Count, a period, the replicas that carry all that this group can carry, spares included."""
-    per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
-    carrying = np.ceil(per_rate @ demand.load_requests_per_s - LOAD_ROUNDING)
-    floor = demand.service.min_replicas
-    return tuple(max(int(count) + demand.spare, floor) for count in carrying)
 
 
 def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) -> int:

@@ -36,17 +36,19 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """All blocks, over g group, k size class, m machine, p commitment, l level, a run option, t.
+    """All blocks.
 
-    replicas[g,t] and group_used[g]; routed_requests_per_s[g,k,t] of groups whose demand has
-    several classes or may use spot; nodes: on_demand_nodes[m,t], spot_nodes[m,t],
-    committed_nodes[p]; level_used[l] and level_filled[l,t] say whether and when services fill a
-    level of commitments that outlive the horizon; serving_nodes[m,t] splits nodes where the policy
-    does; gang_up[a,t], gang_start[a,t], option_used[a] place the runs.
+    Index letters: g group, c kind, k size class, m machine, p commitment, l level, a run option, t.
+    replicas[g,t] and kind_used[c]; routed_requests_per_s[g,k,t] of groups whose demand has several
+    classes or may use spot, unless one kind serves each demand. Nodes: on_demand_nodes[m,t],
+    spot_nodes[m,t], committed_nodes[p]; level_used[l] and level_filled[l,t] say whether and when
+    services fill a level of commitments that outlive the horizon; serving_nodes[m,t] and
+    run_nodes[m] keep services and runs apart where the policy does. gang_up[a,t],
+    gang_start[a,t], option_used[a] place the runs.
     """
 
     replicas: Block
-    group_used: Block
+    kind_used: Block
     routed_requests_per_s: Block
     on_demand_nodes: Block
     spot_nodes: Block
@@ -54,6 +56,7 @@ class Columns:
     level_used: Block
     level_filled: Block
     serving_nodes: Block
+    run_nodes: Block
     gang_up: Block
     gang_start: Block
     option_used: Block
@@ -62,7 +65,7 @@ class Columns:
         """List the blocks in column order."""
         return (
             self.replicas,
-            self.group_used,
+            self.kind_used,
             self.routed_requests_per_s,
             self.on_demand_nodes,
             self.spot_nodes,
@@ -70,6 +73,7 @@ class Columns:
             self.level_used,
             self.level_filled,
             self.serving_nodes,
+            self.run_nodes,
             self.gang_up,
             self.gang_start,
             self.option_used,
@@ -88,6 +92,8 @@ def most_classes(sets: Sets) -> int:
 
 def routed_groups(sets: Sets) -> tuple[int, ...]:
     """List the groups whose requests must be told apart: by size class, or as spot or firm."""
+    if sets.has_one_kind:
+        return ()
     return tuple(
         number
         for number, group in enumerate(sets.groups)
@@ -101,7 +107,7 @@ def build_columns(sets: Sets) -> Columns:
     is_split = sets.case.workloads.policy.sharing is Sharing.SPLIT
     uppers = {
         "replicas": (size.most_replicas(), True),
-        "group_used": (np.ones(size.groups), True),
+        "kind_used": (np.ones(len(sets.kinds)), True),
         "routed_requests_per_s": (size.routed(), False),
         "on_demand_nodes": (size.nodes(on_spot=False), True),
         "spot_nodes": (size.nodes(on_spot=True), True),
@@ -109,6 +115,7 @@ def build_columns(sets: Sets) -> Columns:
         "level_used": (np.ones(len(sets.levels)), True),
         "level_filled": (np.ones((len(sets.levels), size.periods)), True),
         "serving_nodes": (size.where(range(size.machines) if is_split else ()), True),
+        "run_nodes": (size.where(range(size.machines) if is_split else ())[:, 0], True),
         "gang_up": (size.window(), True),
         "gang_start": (size.window(), True),
         "option_used": (np.ones(size.options), True),
@@ -133,7 +140,7 @@ class _Sizes:
         self.options = len(sets.run_options)
 
     def most_replicas(self) -> Floats:
-        rows = [group.most_replicas for group in self.sets.groups]
+        rows = [self.sets.kinds[group.kind].replicas_alone for group in self.sets.groups]
         return np.array(rows, dtype=float).reshape(self.groups, self.periods)
 
     def routed(self) -> Floats:

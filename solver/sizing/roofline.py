@@ -133,19 +133,19 @@ def step_s(costs: StepCosts, *, sequences: float, prompt_tokens: float) -> float
 
 
 def mean_step_s(
-    costs: StepCosts, *, sequences: float, input_tokens: int, output_tokens: int
+    costs: StepCosts, *, sequences: float, prompts_per_step: float, input_tokens: int
 ) -> float:
-    """Time a step in seconds on average, when each sequence that ends is followed by a new prompt.
+    """Time a step in seconds on average, when `prompts_per_step` new prompts come with each.
 
-    B sequences of `output_tokens` start B/output prompts a step. Below one a step, that share of
-    the steps carries a whole prompt and reads the experts for it; the others only decode.
+    Below one, that share of the steps carries a whole prompt and reads the experts for it; the
+    others only decode.
     """
-    prompts = sequences / output_tokens
-    if prompts >= 1:
-        return step_s(costs, sequences=sequences, prompt_tokens=prompts * input_tokens)
+    if prompts_per_step >= 1:
+        carried = prompts_per_step * input_tokens
+        return step_s(costs, sequences=sequences, prompt_tokens=carried)
     alone = step_s(costs, sequences=sequences, prompt_tokens=0.0)
     carrying = step_s(costs, sequences=sequences, prompt_tokens=float(input_tokens))
-    return (1 - prompts) * alone + prompts * carrying
+    return (1 - prompts_per_step) * alone + prompts_per_step * carrying
 
 
 def _expert_share(model: LlmModel) -> float:

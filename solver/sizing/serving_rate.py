@@ -73,7 +73,7 @@ def operation(
 ) -> Operation:
     """Work out rate and times with `mean_sequences` decoding on average."""
     costs, outputs = demand.costs, demand.output_tokens
-    step = _mean_step_s(demand, mean_sequences)
+    step = steady_step_s(demand, mean_sequences)
     rate = mean_sequences / (outputs * step)
     first = first_token_s(
         demand, mean_sequences=mean_sequences, requests_per_s=rate, share=limits.ttft_share
@@ -91,7 +91,7 @@ def operation(
         requests_per_s=rate,
         sequences=held,
         ttft_s=first * pessimism.ttft_factor,
-        tpot_s=_mean_step_s(demand, crowd) * pessimism.tpot_factor,
+        tpot_s=step_among_s(demand, crowd) * pessimism.tpot_factor,
     )
 
 
@@ -130,7 +130,7 @@ def first_token_s(
         residual=max(own, mixed),
         share=share,
     )
-    running = _mean_step_s(demand, mean_sequences)
+    running = steady_step_s(demand, mean_sequences)
     return share * running + own_prompt_s(costs, mean_sequences, demand.input_tokens) + wait
 
 
@@ -161,10 +161,21 @@ def keeps(done: Operation, *, demand: Demand, limits: Limits) -> bool:
     return in_time and in_pace and done.sequences <= demand.max_sequences
 
 
-def _mean_step_s(demand: Demand, sequences: float) -> float:
+def steady_step_s(demand: Demand, sequences: float) -> float:
+    """Time a step in seconds when every sequence that ends is followed by a new prompt."""
     return mean_step_s(
         demand.costs,
         sequences=sequences,
+        prompts_per_step=sequences / demand.output_tokens,
         input_tokens=demand.input_tokens,
-        output_tokens=demand.output_tokens,
+    )
+
+
+def step_among_s(demand: Demand, sequences: float) -> float:
+    """Time a step in seconds as one of `sequences` meets it: only the others bring prompts."""
+    return mean_step_s(
+        demand.costs,
+        sequences=sequences,
+        prompts_per_step=(sequences - 1) / demand.output_tokens,
+        input_tokens=demand.input_tokens,
     )

@@ -9,7 +9,7 @@ from command_line import Gpubroker
 
 from broker.domain.offer import PriceKind
 from broker.planning.query import Sort
-from cli.offers import TABLE_LIMIT, Kind, SortName
+from cli.offer_options import TABLE_LIMIT, Kind, SortName
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -55,10 +55,25 @@ def cheapest_usd(tiny: Tiny) -> float:
             continue
         for gang in _gangs(tiny):
             for groups in _group_choices(tiny):
-                best = min(best, _cost(tiny, commitments, gang, groups))
+                for apart in _divisions(tiny, commitments, gang):
+                    usd = _cost(tiny, commitments, gang=gang, groups=groups, apart=apart)
+                    best = min(best, usd)
     budget = tiny.case.workloads.policy.budget_usd_per_month
     limit = float(budget) * tiny.case.workloads.horizon.hours / 730 if budget else INFEASIBLE
     return best if best <= limit + 1e-6 else INFEASIBLE
+
+
+def _divisions(
+    tiny: Tiny, commitments: list[tuple[Offer, int]], gang: Gang
+) -> Iterator[int | None]:
+    """Give the ways to keep fixed nodes of the run's machine for the run; None shares them all."""
+    if tiny.case.workloads.policy.sharing is Sharing.CONVERGED or gang is None:
+        yield None
+        return
+    machine = gang[0].machine
+    fixed = sum(nodes for offer, nodes in commitments if offer.machine == machine)
+    fixed += sum(one.nodes for one in tiny.case.owned if one.machine == machine)
+    yield from range(fixed + 1)
 
 
 def _upfront_usd(commitments: list[tuple[Offer, int]]) -> float:
@@ -97,13 +112,16 @@ def _group_choices(tiny: Tiny) -> Iterator[dict[str, tuple[ServingOption, ...]]]
     services = tiny.case.workloads.services
     per_service = []
     for service in services:
-        options = [one for one in tiny.case.serving if one.service == service.name]
+        kinds: dict[tuple[str, str], list[ServingOption]] = {}
+        for one in tiny.case.serving:
+            if one.service == service.name:
+                kinds.setdefault((one.machine, one.candidate.id), []).append(one)
         limit = tiny.case.workloads.policy.max_groups
         per_service.append(
             [
-                chosen
+                tuple(option for kind in chosen for option in kind)
                 for size in range(1, limit + 1)
-                for chosen in itertools.combinations(options, size)
+                for chosen in itertools.combinations(kinds.values(), size)
             ]
         )
     for combination in itertools.product(*per_service):
@@ -113,8 +131,10 @@ def _group_choices(tiny: Tiny) -> Iterator[dict[str, tuple[ServingOption, ...]]]
 def _cost(
     tiny: Tiny,
     commitments: list[tuple[Offer, int]],
+    *,
     gang: Gang,
     groups: dict[str, tuple[ServingOption, ...]],
+    apart: int | None,
 ) -> float:
     total = float(gang[0].egress_usd) if gang else 0.0
     for offer, nodes in commitments:
@@ -130,7 +150,7 @@ def _cost(
         if nodes and offer.commitment and offer.commitment.term_months * 730 > horizon_h
     ]
     frontiers = [
-        _slot_costs(tiny, slot, commitments=commitments, gang=gang, groups=groups)
+        _slot_costs(tiny, slot, commitments=commitments, gang=gang, groups=groups, apart=apart)
         for slot in range(tiny.slots)
     ]
     return total + _join(tiny, frontiers, outliving)
@@ -143,13 +163,16 @@ def _slot_costs(
     commitments: list[tuple[Offer, int]],
     gang: Gang,
     groups: dict[str, tuple[ServingOption, ...]],
+    apart: int | None,
 ) -> list[tuple[float, dict[str, float]]]:
     """Give the cost of every way through a slot, with the GPUs that services take by machine."""
     services = tiny.case.workloads.services
     ways = [list(_fleets(tiny, service, slot, groups[service.name])) for service in services]
     found = []
     for fleets in itertools.product(*ways):
-        usd, served = _nodes_cost(tiny, slot, commitments=commitments, gang=gang, fleets=fleets)
+        usd, served = _nodes_cost(
+            tiny, slot, commitments=commitments, gang=gang, fleets=fleets, apart=apart
+        )
         if usd < INFEASIBLE:
             found.append((usd * tiny.slot_h, served))
     return found
@@ -162,14 +185,31 @@ def _fleets(
     classes = [load * size.share for size in service.sizes]
     most = [_most_replicas(service, option, classes) for option in options]
     for counts in itertools.product(*(range(count + 1) for count in most)):
-        if sum(counts) < service.min_replicas:
+        if sum(counts) < service.min_replicas or _stands_idle(options, counts, most):
             continue
         spare = service.availability.spare_replicas
-        beyond = [count - spare for count in counts]
+        beyond = [
+            count if one.on_spot else count - spare
+            for one, count in zip(options, counts, strict=True)
+        ]
         if min(beyond) < 0:
             continue
         if _carries(service, options, beyond, classes):
             yield tuple(zip(options, counts, strict=True))
+
+
+def _stands_idle(
+    options: tuple[ServingOption, ...], counts: tuple[int, ...], most: list[int]
+) -> bool:
+    """Say whether a kind has more replicas, firm and spot, than carry the whole load."""
+    total: dict[tuple[str, str], int] = {}
+    for one, count in zip(options, counts, strict=True):
+        kind = (one.machine, one.candidate.id)
+        total[kind] = total.get(kind, 0) + count
+    return any(
+        total[one.machine, one.candidate.id] > limit
+        for one, limit in zip(options, most, strict=True)
+    )
 
 
 def _most_replicas(service: Service, option: ServingOption, classes: list[float]) -> int:
@@ -225,6 +265,7 @@ def _nodes_cost(
     commitments: list[tuple[Offer, int]],
     gang: Gang,
     fleets: tuple[Fleet, ...],
+    apart: int | None,
 ) -> tuple[float, dict[str, float]]:
     """Price a slot by the hour, or refuse it; also give the firm GPUs that services take."""
     served: dict[str, float] = {}
@@ -248,6 +289,7 @@ def _nodes_cost(
                 commitments,
                 gpus=taken.get(machine, 0.0),
                 gang_nodes=gangs.get(machine, 0),
+                apart=None if on_spot or gang is None or machine != gang[0].machine else apart,
                 on_spot=on_spot,
             )
             for machine in {*taken, *gangs}
@@ -263,17 +305,18 @@ def _rented_nodes(
     *,
     gpus: float,
     gang_nodes: int,
+    apart: int | None,
     on_spot: bool,
 ) -> int:
     """Count the nodes to rent beside those that are committed or owned."""
-    per_node = tiny.gpus(machine)
-    nodes = math.ceil(gpus / per_node - _SLACK) + gang_nodes
-    if tiny.case.workloads.policy.sharing is Sharing.CONVERGED:
-        nodes = math.ceil(gpus / per_node + gang_nodes - _SLACK)
-    if not on_spot:
-        nodes -= sum(count for offer, count in commitments if offer.machine == machine)
-        nodes -= sum(one.nodes for one in tiny.case.owned if one.machine == machine)
-    return max(nodes, 0)
+    serving = math.ceil(gpus / tiny.gpus(machine) - _SLACK)
+    if on_spot:
+        return serving + gang_nodes
+    fixed = sum(count for offer, count in commitments if offer.machine == machine)
+    fixed += sum(one.nodes for one in tiny.case.owned if one.machine == machine)
+    if apart is None:
+        return max(serving + gang_nodes - fixed, 0)
+    return max(serving - (fixed - apart), 0) + max(gang_nodes - apart, 0)
 
 
 def _price(tiny: Tiny, rented: dict[str, int], kind: PriceKind) -> float:

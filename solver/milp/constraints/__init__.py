@@ -3,9 +3,10 @@
 from solver.milp.constraints.budget import budget
 from solver.milp.constraints.fewest_replicas import fewest_replicas
 from solver.milp.constraints.firm_capacity import firm_capacity
-from solver.milp.constraints.group_limit import group_limit
-from solver.milp.constraints.group_link import group_link
+from solver.milp.constraints.kind_limit import kind_limit
+from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
+from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.quota import quota
 from solver.milp.constraints.replica_rate import replica_rate
 from solver.milp.constraints.run_choice import run_choice
@@ -26,8 +27,9 @@ from solver.milp.constraints.upfront_cap import upfront_cap
 CONSTRAINTS = (
     serve_load,
     replica_rate,
-    group_link,
-    group_limit,
+    kind_limit,
+    kind_link,
+    one_kind,
     min_replicas,
     fewest_replicas,
     spot_share,

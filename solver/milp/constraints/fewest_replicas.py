@@ -10,20 +10,22 @@ from solver.milp.variables import Columns
 def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     """Ask for the whole replicas that the load needs even on the fastest group of the demand.
 
-        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_g group_used[g]
+        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_{c ∈ kinds[d]} kind_used[c]
             ≥ ⌈ Σ_k load_requests_per_s[d,k,t] / max_g rate[g,k] ⌉    ∀ d ∈ demands, t ∈ periods
 
     Implied by serve_load and integrality; it lifts the bound of small fleets.
     """
+    if sets.has_one_kind:
+        return rows_of("fewest_replicas", [], [])
     periods = np.arange(len(sets.periods))
     parts = []
     for number, group in enumerate(sets.groups):
         row = group.demand * len(periods) + periods
         parts.append(entries(row, columns.replicas.at(number, periods), 1.0))
-        spare = sets.demands[group.demand].spare
-        if spare:
-            used = columns.group_used.at(np.full_like(periods, number))
-            parts.append(entries(row, used, -float(spare)))
+    for number, kind in enumerate(sets.kinds):
+        row = kind.demand * len(periods) + periods
+        used = columns.kind_used.at(np.full_like(periods, number))
+        parts.append(entries(row, used, -float(sets.demands[kind.demand].spare)))
     needed = [_needed(sets, number) for number in range(len(sets.demands))]
     lower = np.concatenate(needed) if needed else np.zeros(0)
     return rows_of("fewest_replicas", grid(len(sets.demands), len(periods)), parts, lower=lower)

@@ -40,7 +40,7 @@ def replicas_and_gangs(sets: Sets, columns: Columns, *, on_spot: bool) -> list[E
     periods = np.arange(len(sets.periods))
     parts = []
     for number, group in enumerate(sets.groups):
-        if group.option.on_spot is on_spot:
+        if group.on_spot is on_spot:
             nodes = group.gpus / sets.machines[group.machine].gpus
             row = group.machine * len(periods) + periods
             parts.append(entries(row, columns.replicas.at(number, periods), nodes))

@@ -12,6 +12,8 @@ def min_replicas(sets: Sets, columns: Columns) -> Rows:
 
     Σ_{g ∈ groups[d]} replicas[g,t] ≥ min_replicas[d]    ∀ d ∈ demands, t ∈ periods
     """
+    if sets.has_one_kind:
+        return rows_of("min_replicas", [], [])
     periods = np.arange(len(sets.periods))
     parts = [
         entries(group.demand * len(periods) + periods, columns.replicas.at(number, periods), 1.0)

@@ -10,10 +10,11 @@ from solver.milp.variables import Columns, routed_groups
 def replica_rate(sets: Sets, columns: Columns) -> Rows:
     """Keep the requests routed to a group within the rate of its replicas beyond the spares.
 
-        Σ_{k} routed_requests_per_s[g,k,t] / rate[g,k] ≤ replicas[g,t] − spare[d] · group_used[g]
+        Σ_{k} routed_requests_per_s[g,k,t] / rate[g,k] ≤ replicas[g,t] − spare[g] · kind_used[c]
         ∀ g ∈ routed groups, t ∈ periods
 
-    Replicas on both sides. A class with rate 0 cannot be routed here (its column's bound is 0).
+    Spares are firm: spare is 0 for spot groups. A class with rate 0 cannot be routed here (its
+    column's bound is 0). Replicas on both sides.
     """
     periods = np.arange(len(sets.periods))
     keys: list[tuple[object, ...]] = []
@@ -28,7 +29,7 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
                 parts.append(entries(row, route, 1 / rate))
         parts.append(entries(row, columns.replicas.at(number, periods), -1.0))
         spare = sets.demands[group.demand].spare
-        if spare:
-            used = columns.group_used.at(np.full_like(periods, number))
+        if spare and not group.on_spot:
+            used = columns.kind_used.at(np.full_like(periods, group.kind))
             parts.append(entries(row, used, float(spare)))
     return rows_of("replica_rate", keys, parts, upper=0.0)

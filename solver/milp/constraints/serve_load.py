@@ -14,9 +14,12 @@ def serve_load(sets: Sets, columns: Columns) -> Rows:
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
     A demand with one size class and no spot needs no routing: there the rate of the replicas
-    beyond the spares, rate[g] · (replicas[g,t] − spare · group_used[g]), stands for the route.
+    beyond the spares, rate[g] · (replicas[g,t] − spare · kind_used[c]), stands for the route.
+    Spares are firm. Left out under `max_groups: 1`, where one_kind says the same.
     Requests/s on both sides, divided by the load's largest value.
     """
+    if sets.has_one_kind:
+        return rows_of("serve_load", [], [])
     classes, periods = most_classes(sets), np.arange(len(sets.periods))
     keys = grid(len(sets.demands), classes, len(periods))
     scale = [max(float(one.load_requests_per_s.max()), 1e-9) for one in sets.demands]
@@ -36,7 +39,7 @@ def serve_load(sets: Sets, columns: Columns) -> Rows:
                 continue
             parts.append(entries(row, columns.replicas.at(number, periods), rate * share))
             spare = -rate * share * sets.demands[group.demand].spare
-            if spare:
-                used = columns.group_used.at(np.full_like(periods, number))
+            if spare and not group.on_spot:
+                used = columns.kind_used.at(np.full_like(periods, group.kind))
                 parts.append(entries(row, used, spare))
     return rows_of("serve_load", keys, parts, lower=lower.ravel())

@@ -4,29 +4,33 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, grid, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns, routed_groups
+from solver.milp.variables import Columns, most_classes, routed_groups
 
 
 def spot_share(sets: Sets, columns: Columns) -> Rows:
-    """Bound the requests routed to spot groups by the service's share.
+    """Bound the requests of each size class routed to spot groups by the service's share.
 
-        Σ_{g ∈ spot groups[d], k} routed_requests_per_s[g,k,t]
-            ≤ max_share[d] · Σ_k load_requests_per_s[d,k,t]    ∀ d ∈ demands, t ∈ periods
+        Σ_{g ∈ spot groups[d]} routed_requests_per_s[g,k,t]
+            ≤ max_share[d] · load_requests_per_s[d,k,t]
+        ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
-    Requests/s on both sides. A service without a spot share has no spot groups at all.
+    Requests/s on both sides. A service without a spot share has no spot groups at all. Left out
+    under `max_groups: 1`, where one_kind says the same.
     """
-    periods = np.arange(len(sets.periods))
+    if sets.has_one_kind:
+        return rows_of("spot_share", [], [])
+    classes, periods = most_classes(sets), np.arange(len(sets.periods))
     parts: list[Entries] = []
     for number in routed_groups(sets):
         group = sets.groups[number]
-        if not group.option.on_spot:
-            continue
-        row = group.demand * len(periods) + periods
-        for size_class in range(len(group.rates)):
-            route = columns.routed_requests_per_s.at(number, size_class, periods)
-            parts.append(entries(row, route, 1.0))
-    allowed = [
-        one.service.spot.max_share * one.load_requests_per_s.sum(axis=0) for one in sets.demands
-    ]
-    upper = np.concatenate(allowed) if allowed else np.zeros(0)
-    return rows_of("spot_share", grid(len(sets.demands), len(periods)), parts, upper=upper)
+        if group.on_spot:
+            for size_class in range(len(group.rates)):
+                row = (group.demand * classes + size_class) * len(periods) + periods
+                route = columns.routed_requests_per_s.at(number, size_class, periods)
+                parts.append(entries(row, route, 1.0))
+    upper = np.full((len(sets.demands), classes, len(periods)), np.inf)
+    for number, one in enumerate(sets.demands):
+        load = one.load_requests_per_s
+        upper[number, : len(load), :] = one.service.spot.max_share * load
+    keys = grid(len(sets.demands), classes, len(periods))
+    return rows_of("spot_share", keys, parts, upper=upper.ravel())

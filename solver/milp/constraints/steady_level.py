@@ -32,7 +32,7 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
         parts.extend(
             entries(row, columns.replicas.at(at, periods), -group.gpus / machine.gpus)
             for at, group in enumerate(sets.groups)
-            if group.machine == level.machine and not group.option.on_spot
+            if group.machine == level.machine and not group.on_spot
         )
         upper[number] = slack - owned + 1 - 1 / machine.gpus
     keys = grid(len(sets.levels), len(periods))

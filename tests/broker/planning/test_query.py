@@ -19,7 +19,7 @@ def specs() -> Specs:
 
 
 def names(rows: tuple[OfferRow, ...]) -> list[str]:
-    return [row.instance_type for row in rows]
+    return [row.machine.instance_type for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -53,25 +53,27 @@ def test_prices_per_unit_are_those_of_the_data_sheet(specs: Specs) -> None:
     (row,) = offer_rows([offer], OfferQuery(), gpus=specs.gpus, now=after(6))
     gpu = specs.gpus["H100-SXM"]
     assert gpu.bf16_tflops is not None
-    assert row.usd_per_gpu_hour == Decimal(2)
-    assert row.memory_gib == pytest.approx(8 * 79.65)
-    assert float(row.usd_per_gib_hour) == pytest.approx(2 / 79.65, abs=1e-6)
+    assert row.price.usd_per_gpu_hour == Decimal(2)
+    assert row.machine.memory_gib == pytest.approx(8 * 79.65)
+    assert float(row.price.usd_per_gib_hour) == pytest.approx(2 / 79.65, abs=1e-6)
     per_tb_per_s = 2 / (gpu.memory_gb_per_s / 1000)
-    assert float(row.usd_per_tb_per_s_hour or 0) == pytest.approx(per_tb_per_s, abs=1e-6)
+    assert float(row.price.usd_per_tb_per_s_hour or 0) == pytest.approx(per_tb_per_s, abs=1e-6)
     per_pflop_per_s = 2 / (gpu.bf16_tflops / 1000)
-    assert float(row.usd_per_pflop_per_s_hour or 0) == pytest.approx(per_pflop_per_s, abs=1e-6)
+    assert float(row.price.usd_per_pflop_per_s_hour or 0) == pytest.approx(
+        per_pflop_per_s, abs=1e-6
+    )
     assert row.age_h == 6.0
 
 
 def test_a_slice_of_a_gpu_is_priced_as_the_whole_gpu() -> None:
     (row,) = offer_rows([an_offer("0.50", gpus=Fraction(1, 4))], OfferQuery(), gpus={}, now=NOON)
-    assert row.usd_per_gpu_hour == Decimal(2)
-    assert row.memory_gib == pytest.approx(79.65)
+    assert row.price.usd_per_gpu_hour == Decimal(2)
+    assert row.machine.memory_gib == pytest.approx(79.65)
 
 
 def test_an_upfront_part_is_spread_over_the_term() -> None:
     (row,) = offer_rows([reserved("1.00", upfront="8760")], OfferQuery(), gpus={}, now=NOON)
-    assert (row.usd_per_hour, row.effective_usd_per_hour) == (Decimal(1), Decimal(2))
+    assert (row.price.usd_per_hour, row.price.effective_usd_per_hour) == (Decimal(1), Decimal(2))
 
 
 def test_equals_are_ordered_by_node_price_and_then_by_key() -> None:

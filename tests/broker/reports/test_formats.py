@@ -90,6 +90,20 @@ def test_csv_has_a_header_and_quotes_what_needs_it() -> None:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Outer:
+    key: str
+    inner: Row
+    end: int
+
+
+def test_a_row_inside_a_row_is_flattened_in_its_place() -> None:
+    of = Report("gpubroker.test/1", "rows", Outer, (Outer("k", ROWS[0], 7),), (), {})
+    (row,) = json.loads(as_text(of, Format.JSON))["rows"]
+    assert list(row) == ["key", "name", "usd", "count", "seen_at", "reasons", "end"]
+    assert as_text(of, Format.CSV).splitlines()[0] == ",".join(row)
+
+
 def test_csv_without_rows_still_has_its_header() -> None:
     assert as_text(report(), Format.CSV) == "name,usd,count,seen_at,reasons\n"
 

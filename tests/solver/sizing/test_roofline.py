@@ -116,17 +116,15 @@ def test_a_group_shares_weights_and_pays_for_talking(specs: Specs) -> None:
     assert pair.reduce_s == pytest.approx(2 * 32 * 105e-6)
 
 
-def test_a_mean_step_carries_a_prompt_as_often_as_sequences_end() -> None:
-    # 20 sequences of 200 tokens start 0.1 prompts a step
+def test_a_mean_step_carries_a_prompt_as_often_as_one_comes() -> None:
     alone = step_s(PLAIN, sequences=20, prompt_tokens=0)
     carrying = step_s(PLAIN, sequences=20, prompt_tokens=1000)
-    mean = mean_step_s(PLAIN, sequences=20, input_tokens=1000, output_tokens=200)
+    mean = mean_step_s(PLAIN, sequences=20, prompts_per_step=0.1, input_tokens=1000)
     assert mean == pytest.approx(0.9 * alone + 0.1 * carrying)
 
 
-def test_many_short_answers_carry_several_prompts_a_step() -> None:
-    # 20 sequences of 10 tokens start 2 prompts a step
-    mean = mean_step_s(PLAIN, sequences=20, input_tokens=1000, output_tokens=10)
+def test_a_mean_step_may_carry_several_prompts() -> None:
+    mean = mean_step_s(PLAIN, sequences=20, prompts_per_step=2, input_tokens=1000)
     assert mean == pytest.approx(step_s(PLAIN, sequences=20, prompt_tokens=2000))
 
 

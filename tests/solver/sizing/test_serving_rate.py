@@ -13,6 +13,7 @@ from solver.sizing.serving_rate import (
     largest_operation,
     operation,
     own_prompt_s,
+    steady_step_s,
 )
 
 COSTS = StepCosts(
@@ -50,10 +51,12 @@ def test_the_rate_is_the_crowd_over_its_stay() -> None:
     # Little: 16 sequences, 200 tokens each, one a step
     demand = demand_of()
     done = operation(demand, mean_sequences=16, limits=limits_of(), pessimism=NEUTRAL)
-    step = mean_step_s(COSTS, sequences=16, input_tokens=1000, output_tokens=200)
+    step = mean_step_s(COSTS, sequences=16, prompts_per_step=16 / 200, input_tokens=1000)
     assert done.requests_per_s == pytest.approx(16 / (200 * step))
     crowd = sequences_at(mean=16, share=0.95, dispersion=1.5)
-    worst = mean_step_s(COSTS, sequences=crowd, input_tokens=1000, output_tokens=200)
+    # the others bring their prompts, the request's own is behind it
+    others = (crowd - 1) / 200
+    worst = mean_step_s(COSTS, sequences=crowd, prompts_per_step=others, input_tokens=1000)
     assert done.tpot_s == pytest.approx(worst)
 
 
@@ -70,7 +73,7 @@ def test_a_long_prompt_reads_the_weights_once_a_chunk() -> None:
 
 def test_the_first_token_waits_for_the_running_step_and_its_own_prompt_when_idle() -> None:
     first = first_token_s(demand_of(), mean_sequences=0.001, requests_per_s=0.0004, share=0.95)
-    alone = mean_step_s(COSTS, sequences=0.001, input_tokens=1000, output_tokens=200)
+    alone = steady_step_s(demand_of(), 0.001)
     assert first == pytest.approx(0.95 * alone + own_prompt_s(COSTS, 0.001, 1000))
 
 
