@@ -98,8 +98,10 @@ class Vast:
             asked = _Filter.model_validate_json(reply.request.content).type
             kind = PriceKind.SPOT if asked == "bid" else PriceKind.ON_DEMAND
             best: dict[str, Offer] = {}
-            for row in parse(_Reply, reply).offers:
-                found = self._offer(row, kind, reply)
+            rows = parse(_Reply, reply).offers
+            free_gpus = _free_gpus(rows)
+            for row in rows:
+                found = self._offer(row, kind, free_gpus, reply=reply)
                 if isinstance(found, Offer) and found.key in best:
                     cheap, dear = sorted((best[found.key], found), key=lambda o: o.usd_per_hour)
                     best[found.key] = cheap
@@ -112,7 +114,12 @@ class Vast:
             yield from best.values()
 
     def _offer(
-        self, row: _Row | Unreadable, kind: PriceKind, reply: httpx.Response
+        self,
+        row: _Row | Unreadable,
+        kind: PriceKind,
+        free_gpus: dict[int, int],
+        *,
+        reply: httpx.Response,
     ) -> Offer | Rejection:
         if isinstance(row, Unreadable):
             return self._rejection("a row", row.reason, row.detail)
@@ -123,9 +130,17 @@ class Vast:
         gpu = self._specs.resolve_gpu(row.gpu_name, memory_gib=memory_gib, provider=self.name)
         if isinstance(gpu, Unresolved):
             return self._rejection(_subject(row), gpu.reason, gpu.detail)
-        return self._priced(row, kind, gpu, reply=reply)
+        limits = Limits(
+            stock_nodes=1,
+            max_nodes=1,
+            stock_pool=f"{self.name}/m{row.machine_id}",
+            stock_gpus=free_gpus[row.machine_id],
+        )
+        return self._priced(row, kind, gpu, limits=limits, reply=reply)
 
-    def _priced(self, row: _Row, kind: PriceKind, gpu: str, *, reply: httpx.Response) -> Offer:
+    def _priced(
+        self, row: _Row, kind: PriceKind, gpu: str, *, limits: Limits, reply: httpx.Response
+    ) -> Offer:
         instance_type = f"m{row.machine_id}-{row.num_gpus}x{gpu}"
         usd_per_hour = row.dph_total or Decimal(0)  # _unpriced has seen to it
         is_machine = Virtualization.VM if row.vms_enabled else Virtualization.CONTAINER
@@ -148,7 +163,7 @@ class Vast:
             quote=Quote(amount=usd_per_hour, currency="USD"),
             provenance=provenance(reply),
             spot=SpotTerms() if kind is PriceKind.SPOT else None,
-            limits=Limits(stock_nodes=1, max_nodes=1),
+            limits=limits,
             warnings=_warnings(row),
         )
 
@@ -162,6 +177,15 @@ class Vast:
 
     def _rejection(self, subject: str, reason: str, detail: str) -> Rejection:
         return Rejection(provider=self.name, subject=subject, reason=reason, detail=detail)
+
+
+def _free_gpus(rows: Iterable[_Row | Unreadable]) -> dict[int, int]:
+    """Count the free GPUs of each host: its largest row; its other rows are parts of that one."""
+    free: dict[int, int] = {}
+    for row in rows:
+        if not isinstance(row, Unreadable):
+            free[row.machine_id] = max(row.num_gpus, free.get(row.machine_id, 0))
+    return free
 
 
 def _search(kind: str) -> dict[str, object]:

@@ -163,10 +163,16 @@ class Provenance(Frozen):
 
 
 class Limits(Frozen):
-    """How many nodes can be had, where the source says so."""
+    """How many nodes can be had, where the source says so.
+
+    Offers of one `stock_pool` draw on the same `stock_gpus`: sizes of one host, or price kinds of
+    one machine. Without a pool, the price kinds of a machine share its `stock_nodes`.
+    """
 
     stock_nodes: int | None = None
     stock_level: str | None = None
+    stock_pool: str = ""
+    stock_gpus: int | None = None
     min_nodes: Annotated[int, Field(ge=1)] = 1
     max_nodes: int | None = None
 
@@ -206,6 +212,16 @@ class Offer(Frozen):
         term = f"-{self.commitment.term_months}m" if self.commitment else ""
         payment = f"-{self.commitment.payment}" if self.commitment else ""
         return f"{self.machine}@{self.price_kind}{term}{payment}"
+
+    @property
+    def stock(self) -> tuple[str, int] | None:
+        """Name the stock that the offer draws on, and the GPUs in it; None where it is unknown."""
+        pool = self.limits.stock_pool or self.machine
+        if self.limits.stock_gpus is not None:
+            return pool, self.limits.stock_gpus
+        if self.limits.stock_nodes is not None:
+            return pool, int(self.limits.stock_nodes * self.hardware.shape.gpu_count)
+        return None
 
     @property
     def effective_usd_per_hour(self) -> Decimal:

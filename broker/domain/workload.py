@@ -32,7 +32,10 @@ def _known_zone(name: str) -> str:
 
 
 class AllowDeny(Frozen):
-    """What may be used. An empty `allow` allows all; `deny` wins over `allow`."""
+    """What may be used. An empty `allow` allows all; `deny` wins over `allow`.
+
+    Providers may be named with a tier, as `runpod:community`.
+    """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -115,9 +118,13 @@ class Checkpointing(Frozen):
 
 
 class HardwareWish(Frozen):
-    """What a run asks of its nodes. `gpus` lists the sizes to consider."""
+    """What a run asks of its nodes.
 
-    bare_metal: Literal["any", "prefer", "require"] = "any"
+    `gpus` lists the sizes to consider; `gpu_models` the models that may be used, all if empty.
+    """
+
+    bare_metal: Literal["any", "require"] = "any"
+    gpu_models: tuple[str, ...] = ()
     min_inter_node_gbit_per_s: Annotated[float, Field(ge=0)] = 0
     gpus: Annotated[tuple[Count, ...], Field(min_length=1)] = (8, 16, 32, 64)
 
@@ -255,7 +262,10 @@ class SpotUse(Frozen):
 
 
 class Service(Frozen):
-    """A load curve to serve within a latency objective. `users` maps user regions to shares."""
+    """A load curve to serve within a latency objective. `users` maps user regions to shares.
+
+    `gpu_models` names the GPU models that may be used, all if empty.
+    """
 
     name: Name
     model: str
@@ -269,6 +279,7 @@ class Service(Frozen):
     spot: SpotUse = SpotUse()
     min_replicas: Annotated[int, Field(ge=0)] = 1
     start_up: Duration = timedelta(minutes=10)
+    gpu_models: tuple[str, ...] = ()
 
     @field_validator("users")
     @classmethod

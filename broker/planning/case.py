@@ -165,6 +165,9 @@ class _Options:
         self, service: Service, machine: Offer, markets: _Markets
     ) -> Iterable[ServingOption]:
         """Give the options of a service on a machine, for each region of its users in reach."""
+        if not _is_wanted(service.gpu_models, machine):
+            self.tally.add(f"{service.name}: GPU model not wanted", machine.key)
+            return
         for user_region, share in service.users.items():
             if share <= 0:
                 continue
@@ -254,8 +257,15 @@ class _Options:
         return quantize_usd(price.usd_per_gb * Decimal(str(run.data.size)))
 
 
+def _is_wanted(gpu_models: Sequence[str], machine: Offer) -> bool:
+    wanted = {name.lower() for name in gpu_models}
+    return not wanted or machine.hardware.shape.gpu.lower() in wanted
+
+
 def _unfit_hardware(run: TrainingRun, machine: Offer) -> str | None:
     hardware, wish = machine.hardware, run.hardware
+    if not _is_wanted(wish.gpu_models, machine):
+        return "GPU model not wanted"
     if wish.bare_metal == "require" and hardware.virtualization is not Virtualization.BARE_METAL:
         return "not bare metal"
     fabric = hardware.shape.fabric_gbit_per_s or 0.0

@@ -54,8 +54,10 @@ def _is_stale(offer: Offer, policy: Policy, freshness: Freshness) -> bool:
 
 
 def _is_denied_provider(offer: Offer, policy: Policy, _: Freshness) -> bool:
-    allow, deny = policy.providers.allow, policy.providers.deny
-    return offer.provider in deny or (bool(allow) and offer.provider not in allow)
+    names = {offer.provider.lower(), f"{offer.provider}:{offer.tier}".lower()}
+    allow = {name.lower() for name in policy.providers.allow}
+    deny = {name.lower() for name in policy.providers.deny}
+    return bool(names & deny) or (bool(allow) and not names & allow)
 
 
 def _is_beyond_commitments(offer: Offer, policy: Policy, _: Freshness) -> bool:

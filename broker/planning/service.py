@@ -1,6 +1,6 @@
 """The one door for whoever enters from outside: commands and schedules call its methods."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -14,6 +14,7 @@ from broker.catalog.runs import RunOutcome
 from broker.catalog.store import Catalog, open_catalog
 from broker.clock import Clock, system_clock
 from broker.domain.errors import ConfigurationError
+from broker.domain.plan import CatalogRef, Plan, SolveSettings
 from broker.planning.catalog_view import (
     CatalogSource,
     CatalogView,
@@ -28,6 +29,7 @@ from broker.planning.refresh import OnDone, ProviderReader, RefreshReport, refre
 from broker.reports.rows import OfferRow
 from broker.settings import Settings
 from broker.specs.load import Specs, load_specs
+from broker.verification.check import Violation
 from providers.kit.adapter import Adapter
 from providers.kit.http import live_client
 from providers.kit.recorded import recorded_client
@@ -171,6 +173,54 @@ class PlanningService:
         holds = any(run.offers or run.quarantined for run in runs)
         view = self.offers_from_store() if holds or not runs else None
         return CatalogStatus(now, view, runs)
+
+    def plan(
+        self,
+        workloads: Path,
+        source: CatalogSource,
+        solve: SolveSettings,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Plan:
+        """Make the plan of a workloads file over a catalog; it has passed the independent check.
+
+        Raises:
+            ConfigurationError: the file or the catalog cannot be used.
+        """
+        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
+        from broker.planning.workloads_file import read_workloads  # noqa: PLC0415 - the same
+
+        demand = read_workloads(workloads)
+        view = self.view(source)
+        return plans.plan_workloads(
+            demand, view, solve, specs=self.specs, settings=self.settings, progress=progress
+        )
+
+    def verify(
+        self, plan: Path, workloads: Path, source: CatalogSource | None = None
+    ) -> tuple[Violation, ...]:
+        """Check a plan file; without a source the catalog is found by the plan's hash.
+
+        Raises:
+            ConfigurationError: a file cannot be used, or no catalog has the plan's hash.
+        """
+        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
+        from broker.planning.workloads_file import read_workloads  # noqa: PLC0415 - the same
+
+        given = plans.read_plan(plan)
+        demand = read_workloads(workloads)
+        if source is None:
+            view = self._view_of(given.catalog)
+        else:
+            as_of = source.as_of or given.catalog.as_of
+            view = self.view(replace(source, as_of=as_of))
+        return plans.verify_plan(given, demand, view, specs=self.specs, settings=self.settings)
+
+    def _view_of(self, catalog: CatalogRef) -> CatalogView:
+        """Find the catalog of a plan in the recordings, else in the store."""
+        recorded = self.offers_from_recordings(as_of=catalog.as_of)
+        if recorded.snapshot == catalog.snapshot:
+            return recorded
+        return view_of_snapshot(self.catalog, catalog.snapshot, as_of=catalog.as_of)
 
     def _adapters(self, names: Iterable[str] | None) -> tuple[Adapter, ...]:
         wanted = frozenset(names or PROVIDERS)

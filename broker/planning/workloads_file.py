@@ -107,16 +107,28 @@ def check_names(workloads: Workloads, specs: Specs) -> None:
     Raises:
         ConfigurationError: a model, GPU or user region is unknown, or a window lies outside.
     """
+    _check_services(workloads, specs)
+    for number, quota in enumerate(workloads.quotas):
+        if quota.gpu is not None:
+            _known(specs.gpu, quota.gpu, f"quotas[{number}].gpu")
+    _check_training(workloads, specs)
+
+
+def _check_services(workloads: Workloads, specs: Specs) -> None:
     for number, service in enumerate(workloads.services):
         _known(specs.llm, service.model, f"services[{number}].model")
         for region in service.users:
             _known(specs.user_region, region, f"services[{number}].users")
-    for number, quota in enumerate(workloads.quotas):
-        if quota.gpu is not None:
-            _known(specs.gpu, quota.gpu, f"quotas[{number}].gpu")
+        for gpu in service.gpu_models:
+            _known(specs.gpu, gpu, f"services[{number}].gpu_models")
+
+
+def _check_training(workloads: Workloads, specs: Specs) -> None:
     horizon = workloads.horizon
     for number, run in enumerate(workloads.training):
         _known(specs.llm, run.model, f"training[{number}].model")
+        for gpu in run.hardware.gpu_models:
+            _known(specs.gpu, gpu, f"training[{number}].hardware.gpu_models")
         if run.window.deadline <= horizon.start or run.window.earliest >= horizon.end:
             raise ConfigurationError(
                 f"training[{number}].window: {run.window.earliest:%Y-%m-%d} to "

@@ -57,6 +57,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "tokens": runs.tokens,
         "quotas": limits.quotas,
         "limits": limits.limits,
+        "stock": limits.stock,
         "price_kinds": policy.price_kinds,
         "whole_nodes": policy.whole_nodes,
         "places": policy.places,

@@ -36,6 +36,24 @@ def limits(facts: Facts) -> Iterator[Finding]:
                 yield Finding(offer.key, f"{message} {facts.timeline.where(broken)}")
 
 
+def stock(facts: Facts) -> Iterator[Finding]:
+    """Buy no GPU twice: offers that draw on one stock, in any price kind, share its GPUs."""
+    free: dict[str, int] = {}
+    taken: dict[str, Array] = {}
+    for one in facts.bought:
+        if one.is_owned or one.offer.stock is None:
+            continue
+        pool, gpus = one.offer.stock
+        free[pool] = min(gpus, free.get(pool, gpus))
+        more = one.nodes * float(one.offer.hardware.shape.gpu_count)
+        taken[pool] = taken.get(pool, facts.timeline.zeros()) + more
+    for pool, gpus_at in taken.items():
+        over = gpus_at > free[pool]
+        if over.any():
+            message = f"{gpus_at[over][0]:g} GPUs are bought, {free[pool]} are there"
+            yield Finding(pool, f"{message} {facts.timeline.where(over)}")
+
+
 def _is_under(offer: Offer, quota: Quota) -> bool:
     wanted = (
         (quota.provider, offer.provider),

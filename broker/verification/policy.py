@@ -41,12 +41,18 @@ def places(facts: Facts) -> Iterator[Finding]:
     for one in facts.bought:
         provider = one.offer.provider
         for names, rule, what in (
-            ({provider.casefold()}, policy.providers, f"provider {provider!r}"),
+            (_provider_names(one.offer), policy.providers, f"provider {provider!r}"),
             (_region_names(one.offer), policy.regions, f"region {one.offer.place.region!r}"),
         ):
             problem = _refusal(names, rule)
             if problem:
                 yield Finding(one.purchase.id, f"{what} {problem}")
+
+
+def _provider_names(offer: Offer) -> set[str]:
+    """Name an offer's provider, and its tier there as provider:tier."""
+    provider, tier = offer.provider.casefold(), offer.tier.casefold()
+    return {provider, f"{provider}:{tier}"}
 
 
 def certifications(facts: Facts) -> Iterator[Finding]:

@@ -120,7 +120,7 @@ def _markets(case: Case) -> _Markets:
 
 
 def _is_open(offer: Offer, case: Case) -> bool:
-    is_limited = offer.limits.stock_nodes is not None or offer.limits.max_nodes is not None
+    is_limited = offer.stock is not None or offer.limits.max_nodes is not None
     return not is_limited and not any(is_under(offer, one) for one in case.workloads.quotas)
 
 

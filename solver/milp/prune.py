@@ -133,7 +133,7 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
         profile.spot = offer
     else:
         profile.committed.append(offer)
-    if offer.limits.stock_nodes is not None or offer.limits.max_nodes is not None:
+    if offer.stock is not None or offer.limits.max_nodes is not None:
         profile.limited = True
     under = {number for number, quota in enumerate(quotas) if is_under(offer, quota)}
     profile.quotas = profile.quotas | frozenset(under)

@@ -152,6 +152,15 @@ class RunOption:
 
 
 @dataclass(frozen=True, slots=True)
+class Stock:
+    """Machines that draw on the same GPUs, and how many of those there are."""
+
+    pool: str
+    gpus: int
+    machines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sets:
     """All sets of one program, each in a fixed order."""
 
@@ -161,6 +170,7 @@ class Sets:
     machines: tuple[Machine, ...]
     committed: tuple[Committed, ...]
     levels: tuple[Level, ...]
+    stocks: tuple[Stock, ...]
     kinds: tuple[Kind, ...]
     groups: tuple[Group, ...]
     runs: tuple[TrainingRun, ...]
@@ -210,6 +220,7 @@ def build_sets(case: Case) -> Sets:
         machines=machines,
         committed=committed,
         levels=tuple(_levels(machines, committed, kinds, groups)),
+        stocks=_stocks(case, position),
         kinds=kinds,
         groups=groups,
         runs=case.workloads.training,
@@ -290,6 +301,17 @@ def _committed(
             )
         )
     return tuple(found)
+
+
+def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
+    gpus: dict[str, int] = {}
+    machines: dict[str, set[int]] = {}
+    for offer in case.offers:
+        if offer.stock is not None and offer.machine in position:
+            pool, count = offer.stock
+            gpus[pool] = min(count, gpus.get(pool, count))
+            machines.setdefault(pool, set()).add(position[offer.machine])
+    return tuple(Stock(pool, gpus[pool], tuple(sorted(machines[pool]))) for pool in sorted(gpus))
 
 
 def _kinds_and_groups(

@@ -97,9 +97,9 @@ RATE_BAND_DENSE: Final = (0.70, 1.30)
 RATE_BAND_MOE: Final = (0.70, 1.40)
 RATE_BAND_ESTIMATED: Final = (0.55, 2.0)
 TPOT_FACTOR_DENSE: Final = 1.25
-"""95 % of the dense rows are below 1.21 times the estimate."""
+"""95 % of the dense rows are below 1.22 times the estimate."""
 TPOT_FACTOR_MOE: Final = 1.5
-"""90 % of the sparse rows are below 1.49 times the estimate."""
+"""90 % of the sparse rows are below 1.51 times the estimate."""
 TPOT_FACTOR_ESTIMATED: Final = 1.65
 TTFT_FACTOR: Final = 1.8
 """Up to 32 clients 90 % of 216 vLLM rows are below 1.75 times such a formula."""
@@ -147,7 +147,7 @@ INIT_S_PER_BILLION: Final = 1.1
 RUNTIME_GB: Final = 1.7
 RUNTIME_HF_GB: Final = 2.8
 MEMORY_RESERVE_SHARE: Final = 0.07
-"""Kept free: fragmentation. With 7 % the verdict is right in 123 of 129 published cases."""
+"""Kept free for fragmentation and for what releases differ in."""
 ACTIVATION_SHARE: Final = 0.86
 ACTIVATION_SHARE_LORA: Final = 0.82
 LOGIT_BYTES: Final = 11.7

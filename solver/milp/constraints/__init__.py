@@ -16,6 +16,7 @@ from solver.milp.constraints.run_slots import run_slots
 from solver.milp.constraints.run_start import run_start
 from solver.milp.constraints.run_work import run_work
 from solver.milp.constraints.serve_load import serve_load
+from solver.milp.constraints.shared_stock import shared_stock
 from solver.milp.constraints.split_pools import split_pools
 from solver.milp.constraints.spot_capacity import spot_capacity
 from solver.milp.constraints.spot_share import spot_share
@@ -46,6 +47,7 @@ CONSTRAINTS = (
     steady_level,
     steady_time,
     quota,
+    shared_stock,
     upfront_cap,
     budget,
 )
