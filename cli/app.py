@@ -11,11 +11,15 @@ from typing import Annotated
 
 import typer
 
-from broker.domain.errors import BrokerError
+from broker.domain.errors import BrokerError, ConfigurationError
+from cli.examples import examples
 from cli.offers import offers
 from cli.output import LogFormat, Terminal, print_error
+from cli.plan import plan
 from cli.refresh import refresh
+from cli.schema import schema
 from cli.status import status
+from cli.verify import verify
 
 app = typer.Typer(
     name="gpubroker",
@@ -25,8 +29,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # boxes would double the time that --help takes
 )
-app.command()(refresh)
+app.command()(plan)
+app.command()(verify)
+app.command()(examples)
+app.command()(schema)
 app.command()(offers)
+app.command()(refresh)
 app.command()(status)
 
 
@@ -73,13 +81,27 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; a bug is raised."""
     command = typer.main.get_command(app)
     try:
-        command.main(list(arguments), prog_name="gpubroker")
+        # Not standalone: typer would end the process and report usage errors in words of its own.
+        code = command.main(list(arguments), prog_name="gpubroker", standalone_mode=False)
     except BrokerError as error:
         print_error(error)
         return error.exit_code
-    except SystemExit as end:  # how typer ends: 0, 2 for a usage error, 130 for Ctrl-C
-        return end.code if isinstance(end.code, int) else 0
-    return 0
+    except typer.TyperException as error:
+        return _report_usage(error, arguments)
+    except SystemExit as end:  # how typer ends where nobody reads what is printed any more
+        code = end.code
+    return code if isinstance(code, int) else 0  # 130 for Ctrl-C
+
+
+def _report_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
+    """Say what is wrong with a command line; an empty one is answered with the help."""
+    if not arguments:
+        typer.echo(error.format_message(), err=True)
+        return ConfigurationError.exit_code
+    command = getattr(getattr(error, "ctx", None), "command_path", "gpubroker")
+    message = error.format_message().replace("Value error, ", "")
+    print_error(ConfigurationError(message, hint=f"see what there is: {command} --help"))
+    return ConfigurationError.exit_code
 
 
 def _report_bug(

@@ -1,5 +1,6 @@
 """What a command prints: data to stdout, everything else to stderr."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ import typer
 from broker.domain.errors import BrokerError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from broker.reports.formats import Report, RowT
 
 FormatName = Literal["table", "json", "csv", "yaml"]
@@ -34,15 +37,22 @@ class Terminal:
 
     def show(self, report: "Report[RowT]", form: FormatName) -> None:
         """Print a report to stdout."""
-        from rich.console import Console  # noqa: PLC0415 - see the class
-
         from broker.reports.formats import Format, as_table, as_text  # noqa: PLC0415 - see the class
 
         if form == "table":
-            console = Console()
-            console.print(as_table(report, console.width), crop=False)
+            self.page(as_table(report, _width()))
         else:
-            sys.stdout.write(as_text(report, Format(form)))
+            self.write(as_text(report, Format(form)))
+
+    def page(self, page: "RenderableType") -> None:
+        """Print what is laid out for people to stdout."""
+        from rich.console import Console  # noqa: PLC0415 - see the class
+
+        Console(width=_width()).print(page, crop=False)
+
+    def write(self, text: str) -> None:
+        """Print a text to stdout as it is."""
+        sys.stdout.write(text)
 
     def note(self, text: str) -> None:
         """Print a remark to stderr."""
@@ -65,6 +75,23 @@ class Terminal:
                 bar.update(task, advance=1, description=f"{what} {name}")
 
             yield advance
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Callable[[str], None]]:
+        """Turn a spinner on a terminal's stderr; call what is yielded with what is being done."""
+        from rich.console import Console  # noqa: PLC0415 - see the class
+
+        console = Console(stderr=True)
+        if self.quiet or not console.is_terminal:
+            yield lambda _: None
+            return
+        with console.status(f"{what} …") as spinner:
+            yield lambda step: spinner.update(f"{what}: {step} …")
+
+
+def _width() -> int:
+    """Measure the terminal in characters; a file or a pipe has 80, or what COLUMNS says."""
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def print_error(error: BrokerError) -> None:

@@ -27,22 +27,32 @@ def examples() -> tuple[Example, ...]:
     return tuple(found)
 
 
+def find_example(name: str) -> Example:
+    """Give one example; `.yaml` may be left out of its name.
+
+    Raises:
+        ConfigurationError: there is no such example.
+    """
+    known = {one.name: one for one in examples()}
+    found = known.get(name) or known.get(f"{name}.yaml")
+    if found is None:
+        raise ConfigurationError(
+            f"there is no example {name!r}", hint=f"the examples are {', '.join(known)}"
+        )
+    return found
+
+
 def copy_example(name: str, to: Path) -> Path:
     """Write an example to a folder, or to a new file.
 
     Raises:
         ConfigurationError: there is no such example, or a file of that name exists.
     """
-    known = {one.name: one for one in examples()}
-    wanted = name if name.endswith(".yaml") else f"{name}.yaml"
-    if wanted not in known:
-        raise ConfigurationError(
-            f"there is no example {name!r}", hint=f"the examples are {', '.join(known)}"
-        )
-    target = to / wanted if to.is_dir() else to
+    example = find_example(name)
+    target = to / example.name if to.is_dir() else to
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(known[wanted].text)
+            file.write(example.text)
     except FileExistsError as cause:
         raise ConfigurationError(
             f"{str(target)!r} exists and is not overwritten", hint="give another path"

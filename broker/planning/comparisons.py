@@ -1,5 +1,6 @@
 """The same demand under a narrower strategy, to show where the saving comes from."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -7,11 +8,9 @@ from decimal import Decimal
 
 from broker.domain.case import Case
 from broker.domain.plan import Comparison, Status
-from solver.milp.optimize import Optimum, has_hopeless_workload, start
-from solver.milp.program import Program, build_program
-from solver.milp.prune import prune
-from solver.milp.sets import build_sets
-from solver.milp.solve import Limits, SolverPool
+from solver.milp.optimize import Optimum
+from solver.milp.pool import SolverPool
+from solver.milp.solve import Limits
 
 Monotonic = Callable[[], float]
 _SHORTEST_SOLVE_S = 1.0
@@ -45,7 +44,7 @@ def best_single_provider(
         if left_s < _SHORTEST_SOLVE_S:
             bounds.append(single.at_least_usd)
             continue
-        optimum = start(single.case, replace(limits, time_limit_s=left_s), pool).optimum()
+        optimum = pool.optimize(single.case, replace(limits, time_limit_s=left_s)).result()
         if optimum.status is Status.INFEASIBLE:
             if optimum.ran_out_of_time:
                 bounds.append(single.at_least_usd)
@@ -57,26 +56,30 @@ def best_single_provider(
 
 
 def _singles(case: Case, pool: SolverPool) -> Iterator[_Single]:
-    for provider in sorted({offer.provider for offer in case.offers}):
-        only = single_provider_case(case, provider)
-        program: Program = build_program(build_sets(prune(only).case))
-        if not has_hopeless_workload(program):
-            at_least = pool.relaxed_bound(program)
-            if at_least < float("inf"):
-                yield _Single(provider, only, at_least)
+    providers = sorted({offer.provider for offer in case.offers})
+    cases = {provider: single_provider_case(case, provider) for provider in providers}
+    bounds = {provider: pool.relaxed_bound_usd(only) for provider, only in cases.items()}
+    for provider, bound in bounds.items():
+        at_least = bound.result()
+        if at_least < math.inf:
+            yield _Single(provider, cases[provider], at_least)
 
 
 def single_provider_case(case: Case, provider: str) -> Case:
     """Keep the offers of one provider, and the machines that are owned already."""
     owned = {one.machine for one in case.owned}
-    machines = {
-        key for key, offer in case.machines.items() if offer.provider == provider or key in owned
-    }
+    own = {key for key, offer in case.machines.items() if offer.provider == provider}
+
+    def stays(machine: str, *, on_spot: bool) -> bool:
+        return machine in own or (machine in owned and not on_spot)
+
     return replace(
         case,
         offers=tuple(offer for offer in case.offers if offer.provider == provider),
-        serving=tuple(one for one in case.serving if one.machine in machines),
-        training=tuple(one for one in case.training if one.machine in machines),
+        serving=tuple(one for one in case.serving if stays(one.machine, on_spot=one.on_spot)),
+        training=tuple(
+            one for one in case.training if stays(one.machine, on_spot=one.candidate.on_spot)
+        ),
     )
 
 

@@ -21,8 +21,9 @@ from broker.planning.case import CaseReport
 from broker.planning.comparisons import best_single_provider
 from broker.planning.workloads_file import workloads_sha256
 from broker.verification.check import check
-from solver.milp.optimize import Optimum, start
-from solver.milp.solve import Limits, SolverPool
+from solver.milp.optimize import Optimum
+from solver.milp.pool import SolverPool
+from solver.milp.solve import Limits
 
 Progress = Callable[[str], None]
 COMPARISON_GAP = 0.02
@@ -50,13 +51,12 @@ def make_plan(
     limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed)
     progress(f"solving over {len(case.offers)} offers and {len(case.machines)} machines")
     with SolverPool(workers=2) as pool:
-        pending = start(case, limits, pool)
+        pending = pool.optimize(case, limits)
         comparison_limits = Limits(COMPARISON_GAP, settings.time_limit_s, settings.seed)
         comparison = best_single_provider(case, comparison_limits, pool)
         progress("compared with one provider alone")
-        optimum = pending.optimum()
-    dominated = pending.pruned.dominated
-    plan = _plan(report, catalog, settings, (optimum, comparison, dominated))
+        optimum = pending.result()
+    plan = _plan(report, catalog, settings, (optimum, comparison))
     progress("checking the plan independently")
     violations = check(plan, case, snapshot=catalog.snapshot)
     if violations:
@@ -73,9 +73,9 @@ def _plan(
     report: CaseReport,
     catalog: Catalog,
     settings: SolveSettings,
-    solved: tuple[Optimum, Comparison, dict[str, str]],
+    solved: tuple[Optimum, Comparison],
 ) -> Plan:
-    optimum, comparison, dominated = solved
+    optimum, comparison = solved
     case = report.case
     used = _used_offers(case, optimum)
     return Plan(
@@ -96,7 +96,7 @@ def _plan(
         training=optimum.training,
         cost_lines=optimum.cost_lines,
         comparisons=(comparison,),
-        rejected=(*report.rejected, *_dominated_count(case, dominated)),
+        rejected=(*report.rejected, *_outbid(case, optimum)),
         warnings=tuple(_warnings(report, optimum, used)),
         workloads=case.workloads,
         offers=used,
@@ -110,11 +110,11 @@ def _used_offers(case: Case, optimum: Optimum) -> tuple[Offer, ...]:
     return tuple(by_key[key] for key in keys)
 
 
-def _dominated_count(case: Case, dominated: dict[str, str]) -> Iterator[RejectedCount]:
-    offers = [offer.key for offer in case.offers if offer.machine in dominated]
+def _outbid(case: Case, optimum: Optimum) -> Iterator[RejectedCount]:
+    offers = [offer.key for offer in case.offers if offer.machine in optimum.outbid]
     if offers:
         yield RejectedCount(
-            reason="another machine does all of it for no more",
+            reason="another machine does the same for no more",
             offers=len(offers),
             example=min(offers),
         )

@@ -1,7 +1,14 @@
-"""From a case to its cheapest plan's parts, with the bound that proves how far it can be off."""
+"""From a case to its cheapest plan's parts, with the bound that proves how far it can be off.
 
-from concurrent.futures import Future
-from dataclasses import dataclass
+Prune exactly; solve the relaxed program for a bound and penalties; find a good plan among what
+looks promising; drop what can be in no better plan; solve the rest to the gap. The bound holds for
+the whole case, as every step drops only what cannot be cheaper.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 
 from broker.domain.case import Case
@@ -16,17 +23,25 @@ from broker.domain.plan import (
 from broker.domain.quantities import MICRO_USD
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
-from solver.milp.program import Program, build_program
-from solver.milp.prune import Pruned, prune
+from solver.milp.hint import hint_from
+from solver.milp.narrow import possible, promising
+from solver.milp.program import Program, build_program, to_proto
+from solver.milp.prune import prune
+from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.sets import build_sets
-from solver.milp.solve import Limits, Outcome, Solution, SolverPool
+from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
-_HOPELESS = 1.0
+Monotonic = Callable[[], float]
+_FIRST_PLAN_SHARE = 0.4
+_SHORTEST_SOLVE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The parts of a plan and its proof; without a feasible plan the parts are empty."""
+    """The parts of a plan and its proof; without a feasible plan the parts are empty.
+
+    `outbid` are machines that another one replaces in any plan for no more, so were not tried.
+    """
 
     status: Status
     total_usd: Decimal
@@ -37,33 +52,57 @@ class Optimum:
     training: tuple[TrainingAssignment, ...] = ()
     cost_lines: tuple[CostLine, ...] = ()
     ran_out_of_time: bool = False
+    outbid: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """A solve under way: wait for its optimum."""
+class _Known:
+    """A plan that is known: the program that it solves, its values and its cost."""
 
     program: Program
-    pruned: Pruned
-    limits: Limits
-    solution: "Future[Solution] | None"
+    solution: Solution
 
-    def optimum(self) -> Optimum:
-        """Wait for the solver, and make the parts of a plan from what it found."""
-        if self.solution is None:
-            return _none(Decimal(0), ran_out_of_time=False)
-        return optimum_of(self.program, self.solution.result(), self.limits)
+    @property
+    def usd(self) -> float:
+        return float(self.program.cost @ self.solution.values)
 
 
-def start(case: Case, limits: Limits, pool: SolverPool) -> Pending:
-    """Prune a case, build its program and start to solve it.
+def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> Optimum:
+    """Plan a case to the gap or the time limit.
 
     A demand or run without any option has no plan at all; then no solver is asked.
     """
+    ends_at = clock() + limits.time_limit_s
     pruned = prune(case)
     program = build_program(build_sets(pruned.case))
-    future = None if has_hopeless_workload(program) else pool.submit(program, limits)
-    return Pending(program, pruned, limits, future)
+    if has_hopeless_workload(program):
+        return _none(0.0, ran_out_of_time=False)
+    relaxed = solve_relaxed(program)
+    if relaxed is None:
+        return _none(0.0, ran_out_of_time=False)
+    known = _first_plan(program, relaxed, limits)
+    known, bound_usd, is_done = _improved(program, relaxed, known, _left(limits, ends_at - clock()))
+    if known is None:
+        return _none(bound_usd, ran_out_of_time=not is_done)
+    solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
+    return replace(optimum_of(known.program, solution, limits), outbid=_outbid(case, pruned.case))
+
+
+def _outbid(case: Case, pruned: Case) -> frozenset[str]:
+    before, after = (
+        {one.machine for one in some.serving} | {one.machine for one in some.training}
+        for some in (case, pruned)
+    )
+    return frozenset(before - after)
+
+
+def relaxed_bound_usd(case: Case) -> float:
+    """Give what a case costs at least; infinity where it has no plan."""
+    program = build_program(build_sets(prune(case).case))
+    if has_hopeless_workload(program):
+        return math.inf
+    relaxed = solve_relaxed(program)
+    return math.inf if relaxed is None else relaxed.bound_usd
 
 
 def has_hopeless_workload(program: Program) -> bool:
@@ -74,12 +113,64 @@ def has_hopeless_workload(program: Program) -> bool:
     return len(served) < len(sets.demands) or len(done) < len(sets.runs)
 
 
+def _first_plan(program: Program, relaxed: Relaxed, limits: Limits) -> _Known | None:
+    """Plan with the promising options alone, for a part of the time.
+
+    Where several kinds may serve a demand, a plan with one kind each is found first.
+    """
+    case = promising(program, relaxed)
+    if not program.sets.has_one_kind:
+        policy = case.workloads.policy.model_copy(update={"max_groups": 1})
+        workloads = case.workloads.model_copy(update={"policy": policy})
+        case = replace(case, workloads=workloads)
+    narrow = build_program(build_sets(case))
+    if has_hopeless_workload(narrow):
+        return None
+    part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
+    solution = solve_model(to_proto(narrow).SerializeToString(), part)
+    return _Known(narrow, solution) if _is_plan(solution) else None
+
+
+def _improved(
+    program: Program, relaxed: Relaxed, known: _Known | None, limits: Limits
+) -> tuple[_Known | None, float, bool]:
+    """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
+    if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
+        return known, relaxed.bound_usd, True
+    if known is not None:
+        rest = build_program(build_sets(possible(program, relaxed, known.usd)))
+        hint = hint_from(known.program, known.solution.values, rest)
+    else:
+        rest, hint = program, None
+    if has_hopeless_workload(rest):
+        return known, known.usd if known else 0.0, True
+    solution = solve_model(to_proto(rest).SerializeToString(), limits, hint)
+    if not _is_plan(solution):
+        is_done = solution.outcome is Outcome.INFEASIBLE
+        bound_usd = known.usd if known is not None and is_done else solution.bound_usd
+        return known, max(bound_usd, relaxed.bound_usd), is_done
+    found = _Known(rest, solution)
+    best = found if known is None or found.usd <= known.usd else known
+    return best, min(solution.bound_usd, best.usd), solution.outcome is Outcome.OPTIMAL
+
+
+def _is_plan(solution: Solution) -> bool:
+    return solution.outcome in (Outcome.OPTIMAL, Outcome.FEASIBLE)
+
+
+def _is_within(usd: float, bound_usd: float, limits: Limits) -> bool:
+    return usd - bound_usd <= max(limits.gap_fraction, SMALLEST_GAP) * usd
+
+
+def _left(limits: Limits, left_s: float) -> Limits:
+    return replace(limits, time_limit_s=max(left_s, _SHORTEST_SOLVE_S))
+
+
 def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     """Make the parts of a plan from a solution; money is computed from the offers' prices."""
-    if solution.outcome is Outcome.INFEASIBLE:
-        return _none(_down(solution.bound_usd), ran_out_of_time=False)
-    if solution.outcome is Outcome.NO_SOLUTION:
-        return _none(_down(solution.bound_usd), ran_out_of_time=True)
+    if not _is_plan(solution):
+        ran_out = solution.outcome is Outcome.NO_SOLUTION
+        return _none(solution.bound_usd, ran_out_of_time=ran_out)
     sets = program.sets
     work = read_work(program, solution.values)
     training = training_assignments(sets, work)
@@ -88,8 +179,8 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
         (one.option.run, one.option.machine, one.option.candidate.id): one.option.egress_usd
         for one in sets.run_options
     }
-    offers = {offer.key: offer for offer in sets.case.offers}
-    offers |= {offer.key: offer for offer in sets.case.machines.values()}
+    offers = {offer.key: offer for offer in sets.case.machines.values()}
+    offers |= {offer.key: offer for offer in sets.case.offers}
     lines = cost_lines(
         bought,
         offers,
@@ -112,15 +203,15 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     )
 
 
-def _none(bound: Decimal, *, ran_out_of_time: bool) -> Optimum:
+def _none(bound_usd: float, *, ran_out_of_time: bool) -> Optimum:
     return Optimum(
         status=Status.INFEASIBLE,
         total_usd=Decimal(0),
-        bound_usd=bound,
-        gap_fraction=_HOPELESS if ran_out_of_time else 0.0,
+        bound_usd=_down(bound_usd),
+        gap_fraction=1.0 if ran_out_of_time else 0.0,
         ran_out_of_time=ran_out_of_time,
     )
 
 
 def _down(usd: float) -> Decimal:
-    return Decimal(repr(max(0.0, usd))).quantize(MICRO_USD, rounding=ROUND_FLOOR)
+    return Decimal(repr(max(0.0, float(usd)))).quantize(MICRO_USD, rounding=ROUND_FLOOR)

@@ -1,19 +1,14 @@
-"""Solving: HiGHS through OR-Tools, in a child process that can be stopped at any time."""
+"""Solving one program in this process: HiGHS through OR-Tools."""
 
-import math
-import multiprocessing
 from collections.abc import Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Self
 
 import numpy as np
 from ortools.math_opt import model_pb2
 from ortools.math_opt.python import mathopt
 
-from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
 
 
@@ -44,43 +39,11 @@ class Solution:
     bound_usd: float
 
 
-class SolverPool:
-    """Child processes that solve programs; one program a process at a time."""
-
-    def __init__(self, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(max_workers=workers, mp_context=context)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.stop()
-
-    def submit(
-        self, program: Program, limits: Limits, hint: Floats | None = None
-    ) -> Future[Solution]:
-        """Start to solve a program; a hint gives values by column, NaN where it says nothing."""
-        model = to_proto(program).SerializeToString()
-        return self._pool.submit(solve_model, model, limits, hint)
-
-    def relaxed_bound(self, program: Program) -> float:
-        """Give the cost of the program without whole numbers: no plan is cheaper."""
-        proto = to_proto(program)
-        proto.variables.integers[:] = [False] * len(proto.variables.integers)
-        return self._pool.submit(solve_relaxed, proto.SerializeToString()).result()
-
-    def stop(self) -> None:
-        """End all child processes, also in the middle of a solve."""
-        for process in list((self._pool._processes or {}).values()):  # noqa: SLF001 - no public way
-            process.terminate()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
 def solve_model(model: bytes, limits: Limits, hint: Floats | None = None) -> Solution:
-    """Solve a serialized model to the gap or the time limit.
+    """Solve a serialized model to the gap or the time limit; NaN in a hint says nothing.
 
-    HiGHS takes neither `threads` nor an interrupt through MathOpt, hence the child process.
+    HiGHS takes neither `threads` nor an interrupt through MathOpt: run it in a child process
+    where it must be stoppable.
     """
     proto = model_pb2.ModelProto.FromString(model)
     problem = mathopt.Model.from_model_proto(proto)
@@ -99,15 +62,6 @@ def solve_model(model: bytes, limits: Limits, hint: Floats | None = None) -> Sol
     found = result.variable_values()
     values = np.array([found[variable] for variable in variables])
     return Solution(outcome, values, max(0.0, bound))
-
-
-def solve_relaxed(model: bytes) -> float:
-    """Solve a serialized linear model; infinity where it has no solution."""
-    problem = mathopt.Model.from_model_proto(model_pb2.ModelProto.FromString(model))
-    result = mathopt.solve(problem, mathopt.SolverType.GLOP)
-    if result.termination.reason is mathopt.TerminationReason.OPTIMAL:
-        return result.objective_value()
-    return math.inf
 
 
 def _hints(

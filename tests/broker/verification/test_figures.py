@@ -51,8 +51,10 @@ def test_a_rate_of_0_carries_no_request(plan: Plan, case: Case) -> None:
     options = tuple(replace(one, candidate=slow) for one in case.serving[:1]) + case.serving[1:]
     changed = (group.model_copy(update={"candidate": slow}), *plan.serving[1:])
     found = check(plan.model_copy(update={"serving": changed}), replace(case, serving=options))
-    assert [one.rule for one in found] == ["replica_rate"]
+    # Of the other class alone it could carry 9 / 5 = 1.8 replicas' worth: 2, and 1 spare.
+    assert [one.rule for one in found] == ["replica_rate", "idle_replicas"]
     assert "inf replicas are busy of 5" in found[0].message
+    assert "5 replicas, 3 carry all" in found[1].message
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T.*Z")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _SLOT = timedelta(hours=6)
 _COARSE = {"total_usd", "bound_usd", "node_hours"}
-_MORE_IS_ALLOWED = {"requests_per_s", "replicas"}
-"""More replicas or more routed requests may still keep all rules; fewer never do here."""
+_MORE_IS_ALLOWED = {"requests_per_s"}
+"""More routed requests may still keep all rules; fewer never do here."""
 
 
 @pytest.mark.parametrize("part", CHECKED)

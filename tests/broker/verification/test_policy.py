@@ -30,9 +30,9 @@ REFUSED: list[Change] = [
     ("commitment_terms", {"lab-month"}, {"policy.commitments.payments": ["partial_upfront"]}),
     ("commitment_terms", {"plan"}, {"policy.commitments.max_upfront_usd": "88329.999999"}),
     ("budget", {"plan"}, {"policy.budget_usd_per_month": "60339.062499"}),
-    ("groups", {"chat/eu-west"}, {"policy.max_groups": 1}),
     ("interruptions", {"pretrain"}, {"training.2.restartable": False}),
     ("min_replicas", {"chat/us-east"}, {"services.0.min_replicas": 6}),
+    ("spot_share", {"chat/eu-west"}, {"services.0.spot.max_share": 0.29}),
     ("quotas", {"quota lab"}, {"quotas.1.gpus": 7}),
 ]
 
@@ -43,6 +43,7 @@ ALLOWED: list[Mapping[str, object]] = [
     {"policy.commitments.max_upfront_usd": "88330"},
     {"policy.budget_usd_per_month": "60339.0625"},
     {"policy.certifications": ["SOC2", "iso27001"]},
+    {"policy.max_groups": 1},
     {"policy.sharing": "split"},
     {"quotas.1.price_kind": "spot", "quotas.1.gpus": 0},
     {"quotas.1.region": "fra2", "quotas.1.gpus": 0},
@@ -82,7 +83,8 @@ def test_an_offer_in_an_unknown_region_is_refused(plan: Plan, case: Case) -> Non
 def test_an_offer_of_a_part_of_a_gpu_is_refused(plan: Plan, case: Case) -> None:
     hardware = case.offers[1].hardware
     shape = hardware.shape.model_copy(update={"gpu_count": Fraction(1, 6)})
-    cut = _with_offer(case, 1, {"hardware": hardware.model_copy(update={"shape": shape})})
+    changes = {"hardware": hardware.model_copy(update={"shape": shape}), "limits": Limits()}
+    cut = _with_offer(case, 1, changes)
     found = check(plan.model_copy(update={"offers": cut.offers}), cut)
     assert [(one.rule, one.subject) for one in found] == [("whole_nodes", "p5-spot")]
 
@@ -116,8 +118,11 @@ def test_stock_most_and_least_nodes_of_an_offer_are_kept(
     plan: Plan, case: Case, limits: Limits, message: str
 ) -> None:
     short = _with_offer(case, 1, {"limits": limits})
-    (found,) = check(plan.model_copy(update={"offers": short.offers}), short)
-    assert (found.rule, found.message) == ("limits", message)
+    found = check(plan.model_copy(update={"offers": short.offers}), short)
+    assert [one.message for one in found if one.rule == "limits"] == [message]
+    # A stock that is stated in nodes is one of GPUs too.
+    also = {"stock"} if limits.stock_nodes is not None else set()
+    assert {one.rule for one in found} == {"limits"} | also
 
 
 def _with_offer(case: Case, number: int, changes: Mapping[str, object]) -> Case:

@@ -1,0 +1,63 @@
+# What people and CI run. It needs python3 (3.11 or newer, with venv) and make, nothing else.
+#
+#   make plan        plan an example over the recorded prices, offline
+#   make test        every check: format, lint, types, import contracts, tests
+#   make test-long   the tests that take minutes
+#   make bench       times and sizes of the program on the examples
+#   make docs        write the generated parts of the docs anew
+#   make lock        resolve requirements.lock anew (needs uv)
+
+PYTHON ?= python3
+WORKLOADS ?= broker/examples/70b-two-continents.yaml
+BIN := .venv/bin
+LOCKED := .venv/.locked
+READY := .venv/.ready
+
+.PHONY: plan test test-long lint bench docs lock clean
+
+plan: $(READY)
+	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
+
+test: lint
+	@$(BIN)/pytest -n 2 -m "not long"
+
+test-long: $(READY)
+	@$(BIN)/pytest -m long || test $$? -eq 5 # 5: there are none
+
+lint: $(READY)
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(READY)
+	@$(BIN)/python tools/bench.py
+
+docs: $(READY)
+	@$(BIN)/python tools/generate_docs.py
+
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --group dev pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv dist
+
+# The environment is made anew where the lock has changed; the project is put into it where its
+# own metadata has. Both say so on stderr, as stdout belongs to the command.
+
+$(LOCKED): requirements.lock
+	@$(PYTHON) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11, or lacks venv (Debian: python3-venv)" >&2; \
+		echo "hint: name another one: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "making .venv from requirements.lock ..." >&2
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv >&2
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		--require-hashes -r requirements.lock >&2
+	@touch $@
+
+$(READY): $(LOCKED) pyproject.toml
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		--no-deps --no-build-isolation -e . >&2
+	@touch $@

@@ -1,0 +1,134 @@
+"""`gpubroker plan`: the main job, from a workloads file to a purchase plan."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from broker.domain.errors import ConfigurationError, NoFeasiblePlanError
+from cli.entry import open_planning
+from cli.files import check_writable, write_whole
+from cli.output import FormatName, FormatOption, Terminal
+from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
+
+if TYPE_CHECKING:
+    from broker.domain.plan import Plan, SolveSettings
+
+_LONGEST_S = 86_400
+_LARGEST_SEED = 2**31 - 1  # the solver keeps it in 32 bits
+
+WorkloadsArgument = Annotated[
+    Path, typer.Argument(metavar="WORKLOADS", help="Workloads file (YAML or JSON).")
+]
+
+
+def plan(  # noqa: PLR0913 - the options of a command are the parameters of its function
+    context: typer.Context,
+    workloads: WorkloadsArgument,
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the plan as JSON to this file, too."),
+    ] = None,
+    recorded: RecordedOption = False,
+    sheet: SheetOption = None,
+    snapshot: SnapshotOption = None,
+    as_of: AsOfOption = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", help="End the search after so many seconds."
+        ),
+    ] = 40,
+    gap: Annotated[
+        float,
+        typer.Option(
+            "--gap",
+            metavar="FRACTION",
+            help="End it when the cost is proven to be so close to the least possible.",
+        ),
+    ] = 0.01,
+    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the search.")] = 0,
+    form: FormatOption = "table",
+) -> None:
+    """Find the cheapest purchases that meet the workloads, with a proof of how cheap.
+
+    Prices come from the catalog, or from the recordings, a sheet or a snapshot.
+
+    The plan has passed the independent check before it is shown.
+
+    Where no purchase meets every rule, the exit code is 4 and the reasons are told.
+    """
+    solve = _settings(gap, time_limit, seed)
+    source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    if out is not None:
+        check_writable(out, inputs=(workloads, *([sheet] if sheet else [])))
+    terminal = Terminal.of(context)
+    service = open_planning(terminal)
+    with terminal.working("planning") as progress:
+        made = service.plan(workloads, source, solve, progress)
+    if out is not None:
+        write_whole(out, _json(made))
+        terminal.note(f"plan written to {out}")
+    _print(made, form, terminal)
+    _explain(made)
+
+
+def _settings(gap: float, time_limit_s: float, seed: int) -> "SolveSettings":
+    from broker.domain.plan import SolveSettings  # noqa: PLC0415 - keeps `--help` quick
+
+    if not 0 <= gap < 1:
+        raise ConfigurationError(
+            f"--gap {gap:g} is no share from 0 up to 1", hint="write 0.01 for one percent"
+        )
+    if not 0 < time_limit_s <= _LONGEST_S:
+        raise ConfigurationError(
+            f"--time-limit {time_limit_s:g} is not between 0 and {_LONGEST_S} seconds",
+            hint="write 40 for forty seconds",
+        )
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise ConfigurationError(
+            f"--seed {seed} is not between 0 and {_LARGEST_SEED}", hint="write a number such as 0"
+        )
+    return SolveSettings(gap_fraction=gap, time_limit_s=time_limit_s, seed=seed)
+
+
+def _json(made: "Plan") -> str:
+    return made.model_dump_json(by_alias=True, indent=2) + "\n"
+
+
+def _print(made: "Plan", form: FormatName, terminal: Terminal) -> None:
+    from broker.reports.plan_view import plan_page, plan_report  # noqa: PLC0415 - as above
+
+    if form == "table":
+        terminal.page(plan_page(made))
+    elif form == "csv":
+        terminal.show(plan_report(made), form)
+    else:
+        terminal.write(_yaml(_json(made)) if form == "yaml" else _json(made))
+
+
+def _yaml(text: str) -> str:
+    """Write the data of a JSON text as YAML; money is text in it, so that no digit is lost."""
+    import json  # noqa: PLC0415 - keeps `--help` quick
+
+    import yaml  # noqa: PLC0415 - the same
+
+    return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True)
+
+
+def _explain(made: "Plan") -> None:
+    """Say why there is no plan.
+
+    Raises:
+        NoFeasiblePlanError: there is none.
+    """
+    from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
+
+    if made.status is Status.INFEASIBLE:
+        reasons = "\n  ".join(made.warnings)
+        raise NoFeasiblePlanError(
+            f"no purchase meets every rule of the workloads file:\n  {reasons}",
+            hint="loosen what is named here, or look at other offers: "
+            "`rejected` in --format json has each reason with an example",
+        )

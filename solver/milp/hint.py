@@ -1,0 +1,69 @@
+"""A solution of one program as a hint for another over the same periods."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from solver.milp.program import Program
+from solver.milp.sets import Floats, Sets
+
+_Name = tuple[object, ...]
+
+
+def hint_from(solved: Program, values: Floats, program: Program) -> Floats:
+    """Give values by the columns of `program`: those it shares with `solved`, 0 for the rest.
+
+    Columns that only help to route requests are left open (NaN), as the solver completes them.
+    """
+    known = dict(zip(_names(solved), values, strict=True))
+    hint = np.array([known.get(name, 0.0) for name in _names(program)])
+    routed = program.columns.routed_requests_per_s
+    hint[routed.start : routed.start + routed.size] = np.nan
+    return hint
+
+
+def _names(program: Program) -> Iterator[_Name]:
+    """Name every column by what it stands for, whatever its position."""
+    members = _members(program.sets)
+    for block in program.columns.blocks():
+        heads = members[block.name]
+        for key in np.ndindex(*block.upper.shape):
+            yield (block.name, heads[key[0]], *key[1:])
+
+
+def _members(sets: Sets) -> dict[str, list[object]]:
+    machines: list[object] = [machine.key for machine in sets.machines]
+    groups: list[object] = [
+        (
+            one.option.service,
+            one.option.user_region,
+            one.option.machine,
+            one.option.candidate.id,
+            one.on_spot,
+        )
+        for one in sets.groups
+    ]
+    kinds: list[object] = [
+        next(name for name, group in zip(groups, sets.groups, strict=True) if group.kind == number)
+        for number in range(len(sets.kinds))
+    ]
+    committed: list[object] = [one.offer.key for one in sets.committed]
+    levels: list[object] = [tuple(committed[at] for at in one.members) for one in sets.levels]
+    options: list[object] = [
+        (one.option.run, one.option.machine, one.option.candidate.id) for one in sets.run_options
+    ]
+    return {
+        "replicas": groups,
+        "kind_used": [name[:4] for name in kinds if isinstance(name, tuple)],
+        "routed_requests_per_s": groups,
+        "on_demand_nodes": machines,
+        "spot_nodes": machines,
+        "committed_nodes": committed,
+        "level_used": levels,
+        "level_filled": levels,
+        "serving_nodes": machines,
+        "run_nodes": machines,
+        "gang_up": options,
+        "gang_start": options,
+        "option_used": options,
+    }

@@ -1,0 +1,58 @@
+"""Child processes that solve: they can be stopped at any moment, and use the other cores."""
+
+import multiprocessing
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Self
+
+from broker.domain.case import Case
+from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.solve import Limits
+
+
+class SolverPool:
+    """A fixed number of child processes; one case a process at a time."""
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pool = ProcessPoolExecutor(max_workers=workers, mp_context=context)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def optimize(self, case: Case, limits: Limits) -> Future[Optimum]:
+        """Start to plan a case."""
+        with _deaf_to_interrupts():
+            return self._pool.submit(optimize, case, limits)
+
+    def relaxed_bound_usd(self, case: Case) -> Future[float]:
+        """Start to compute what a case costs at least; infinity where it has no plan."""
+        with _deaf_to_interrupts():
+            return self._pool.submit(relaxed_bound_usd, case)
+
+    def stop(self) -> None:
+        """End all child processes, also in the middle of a solve."""
+        for process in list((self._pool._processes or {}).values()):  # noqa: SLF001 - no public way
+            process.terminate()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Let a child that is started here inherit a mask without Ctrl-C, from its first moment on.
+
+    A terminal sends Ctrl-C to all processes: ours ends its children, which would print tracebacks.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

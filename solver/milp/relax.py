@@ -1,0 +1,84 @@
+"""The relaxed program: its bound, and what using an option must add to it at least.
+
+In any plan the cost is the relaxed cost plus Σ reduced cost · value. So a kind of replica or a run
+option whose forced columns alone lift the relaxed cost above a known plan is in no better plan.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.math_opt.python import mathopt
+
+from solver.milp.program import Program, to_proto
+from solver.milp.sets import Floats
+from solver.milp.variables import Block
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The relaxed optimum: dollars, and per kind and run option its value and its penalty.
+
+    A penalty is in dollars: no plan that uses the kind or option costs less than
+    `bound_usd` plus it.
+    """
+
+    bound_usd: float
+    kind_value: Floats
+    kind_penalty_usd: Floats
+    option_value: Floats
+    option_penalty_usd: Floats
+
+
+def solve_relaxed(program: Program) -> Relaxed | None:
+    """Solve the program without whole numbers; None where even that has no solution."""
+    proto = to_proto(program)
+    proto.variables.integers[:] = [False] * len(proto.variables.integers)
+    model = mathopt.Model.from_model_proto(proto)
+    result = mathopt.solve(model, mathopt.SolverType.GLOP)
+    if result.termination.reason is not mathopt.TerminationReason.OPTIMAL:
+        return None
+    variables = list(model.variables())
+    values, costs = result.variable_values(), result.reduced_costs()
+    value = np.array([values[variable] for variable in variables])
+    reduced = np.maximum([costs[variable] for variable in variables], 0.0)
+    columns = program.columns
+    return Relaxed(
+        bound_usd=result.objective_value(),
+        kind_value=_of(value, columns.kind_used),
+        kind_penalty_usd=_kind_penalties(program, reduced),
+        option_value=_of(value, columns.option_used),
+        option_penalty_usd=_option_penalties(program, reduced),
+    )
+
+
+def _of(values: Floats, block: Block) -> Floats:
+    return values[block.start : block.start + block.size].reshape(block.upper.shape)
+
+
+def _kind_penalties(program: Program, reduced: Floats) -> Floats:
+    """Add up what a used kind forces: its own column and, under one kind, all its replicas."""
+    sets, columns = program.sets, program.columns
+    penalty = _of(reduced, columns.kind_used).copy()
+    if not sets.has_one_kind:
+        return penalty
+    replicas = _of(reduced, columns.replicas)
+    cheapest = {side: np.full((len(sets.kinds), len(sets.periods)), np.inf) for side in (0, 1)}
+    for number, group in enumerate(sets.groups):
+        cheapest[int(group.on_spot)][group.kind] = replicas[number]
+    every = np.array([kind.replicas_alone for kind in sets.kinds]).reshape(penalty.size, -1)
+    firm = np.array([kind.firm_alone for kind in sets.kinds]).reshape(penalty.size, -1)
+    either = np.minimum(cheapest[0], cheapest[1])
+    forced = np.where(firm > 0, firm * np.where(firm > 0, cheapest[0], 0.0), 0.0)
+    rest = np.where(every > firm, (every - firm) * np.where(every > firm, either, 0.0), 0.0)
+    return np.asarray(penalty + (forced + rest).sum(axis=1), dtype=np.float64)
+
+
+def _option_penalties(program: Program, reduced: Floats) -> Floats:
+    """Add up what a used option forces: its own column and its cheapest slots."""
+    columns = program.columns
+    penalty = _of(reduced, columns.option_used).copy()
+    gang_up = _of(reduced, columns.gang_up)
+    for number, option in enumerate(program.sets.run_options):
+        slots = np.sort(gang_up[number, list(option.window)])
+        penalty[number] += slots[: option.slots_needed].sum()
+    return penalty
