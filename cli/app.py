@@ -88,9 +88,11 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except typer.TyperException as error:
         return _report_usage(error, arguments)
+    except KeyboardInterrupt:  # the second one; typer gives 130 for the first
+        return 130
     except SystemExit as end:  # how typer ends where nobody reads what is printed any more
         code = end.code
-    return code if isinstance(code, int) else 0  # 130 for Ctrl-C
+    return code if isinstance(code, int) else 0
 
 
 def _report_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 def examples(
     context: typer.Context,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this example.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print this example.")] = None,
     *,
     copy: Annotated[
         str | None, typer.Option("--copy", metavar="NAME", help="Copy this example to a file.")

@@ -134,9 +134,16 @@ def _screened_view(
 ) -> CatalogView:
     screened = screen(offers, gates)
     if not screened.offers and not screened.quarantined:
-        first = f"; the first row: {rejections[0].reason}" if rejections else ""
-        raise ConfigurationError(f"{what}: there is no offer in it{first}", hint="correct the rows")
+        first = f"; {_told(rejections[0])}" if rejections else ""
+        raise ConfigurationError(
+            f"{what}: there is no offer in it{first}", hint="correct the rows, or name another file"
+        )
     return _view(screened.offers, screened.quarantined, rejections=rejections)
+
+
+def _told(row: Rejection) -> str:
+    detail = f" ({row.detail})" if row.detail else ""
+    return f"its first row, {row.subject}: {row.reason.replace('_', ' ')}{detail}"
 
 
 def _view(

@@ -32,15 +32,28 @@ def why_not(offer: Offer, policy: Policy, freshness: Freshness) -> str | None:
     return next((reason for reason, removes in _FILTERS if removes(offer, policy, freshness)), None)
 
 
-def is_allowed_region(offer: Offer, regions: AllowDeny) -> bool:
-    """Match a region policy: continent, country, provider region, provider/region or partition."""
+def provider_names(offer: Offer) -> frozenset[str]:
+    """Name whom a policy on providers may mean: the provider, or its tier; in lower case."""
+    return frozenset({offer.provider.lower(), f"{offer.provider}:{offer.tier}".lower()})
+
+
+def region_names(offer: Offer) -> frozenset[str]:
+    """Name what a policy on regions may mean, in lower case.
+
+    That is the continent, country, region, provider/region or partition.
+    """
     place = offer.place
     names = {place.region, f"{offer.provider}/{place.region}", place.partition}
     names |= {one for one in (place.continent, place.country) if one is not None}
-    lowered = {name.lower() for name in names}
+    return frozenset(name.lower() for name in names)
+
+
+def is_allowed_region(offer: Offer, regions: AllowDeny) -> bool:
+    """Hold an offer's place to a policy on regions."""
+    names = region_names(offer)
     allowed = {name.lower() for name in regions.allow}
     denied = {name.lower() for name in regions.deny}
-    return not lowered & denied and (not allowed or bool(lowered & allowed))
+    return not names & denied and (not allowed or bool(names & allowed))
 
 
 def _is_stale(offer: Offer, policy: Policy, freshness: Freshness) -> bool:
@@ -54,7 +67,7 @@ def _is_stale(offer: Offer, policy: Policy, freshness: Freshness) -> bool:
 
 
 def _is_denied_provider(offer: Offer, policy: Policy, _: Freshness) -> bool:
-    names = {offer.provider.lower(), f"{offer.provider}:{offer.tier}".lower()}
+    names = provider_names(offer)
     allow = {name.lower() for name in policy.providers.allow}
     deny = {name.lower() for name in policy.providers.deny}
     return bool(names & deny) or (bool(allow) and not names & allow)

@@ -12,6 +12,7 @@ from broker.domain.workload import Workloads
 from broker.planning.case import CaseReport, build_case
 from broker.planning.catalog_view import CatalogView
 from broker.planning.filters import Freshness
+from broker.planning.names import unmatched_names
 from broker.planning.planner import Catalog, Progress, make_plan
 from broker.planning.workloads_file import check_names, workloads_sha256
 from broker.settings import Settings
@@ -63,8 +64,11 @@ def case_of(
         spot=timedelta(hours=settings.stale_after_h_spot),
         other=timedelta(hours=settings.stale_after_h_other),
     )
+    unmatched = unmatched_names(workloads, view.all_offers, specs)
     report = build_case(workloads, view.offers, specs, freshness)
-    return CaseReport(report.case, (*report.rejected, *_held_back(view)), report.warnings)
+    return CaseReport(
+        report.case, (*report.rejected, *_held_back(view)), (*unmatched, *report.warnings)
+    )
 
 
 def read_plan(path: Path) -> Plan:

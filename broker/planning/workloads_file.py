@@ -83,7 +83,7 @@ def parse_workloads(text: str, name: str) -> Workloads:
         ) from cause
     if not isinstance(data, Mapping):
         raise ConfigurationError(
-            f"{name}: a workloads file is a mapping, this is {type(data).__name__}",
+            f"{name}: a workloads file is a mapping of keys to values, this {_kind(data)}",
             hint=f"begin it with `schema: {SCHEMA}`",
         )
     try:
@@ -138,6 +138,17 @@ def _check_training(workloads: Workloads, specs: Specs) -> None:
             )
 
 
+def _kind(data: object) -> str:
+    if data is None:
+        return "is empty"
+    return "is a list" if isinstance(data, list) else f"is only {_shown(data)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…"
+
+
 def _problem(error: ErrorDetails) -> str:
     where = _path(error["loc"])
     if error["type"] == "extra_forbidden":
@@ -145,11 +156,9 @@ def _problem(error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "missing":
         return f"{where}: this key is missing; add it"
-    value = repr(error["input"])
-    shown = value if len(value) <= _SHOWN_VALUE else f"{value[:_SHOWN_VALUE]}…"
     if error["type"] == "value_error":
-        return f"{where}: {message}"
-    return f"{where}: {shown} is not right: {message[:1].lower()}{message[1:]}"
+        return f"{where}: {message}" if where else message
+    return f"{where}: {_shown(error['input'])} is not right: {message[:1].lower()}{message[1:]}"
 
 
 def _unknown_key(where: str, key: str) -> str:
@@ -161,7 +170,7 @@ def _unknown_key(where: str, key: str) -> str:
 
 def _path(location: Sequence[int | str]) -> str:
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
-    return "".join(parts).removeprefix(".") or "file"
+    return "".join(parts).removeprefix(".")
 
 
 def _keys(model: type[BaseModel]) -> Iterator[str]:

@@ -15,6 +15,8 @@ Nodes = Mapping[tuple[str, str], NodeFacts]
 _SWITCHED = (Link.NVSWITCH, Link.XGMI, Link.NVLINK_BRIDGE)
 _RACK_GPUS = 72
 _PAIR_GPUS = 2
+_BOARD_GPUS = 8
+"""GPUs of an SXM or OAM board, whether a node has all of them or is sold with a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def build_hardware(gpu: GpuModel, facts: NodeFacts | None, stated: Stated) -> Ha
         gpu=gpu.name,
         gpu_count=stated.gpu_count,
         link=link,
-        link_gb_per_s=gpu.link_gb_per_s if link in _SWITCHED else None,
+        link_gb_per_s=link_gb_per_s(gpu, link, stated.gpu_count),
         link_domain_gpus=_domain(gpu, link, stated.gpu_count),
         fabric=facts.fabric if facts else Fabric.UNKNOWN,
         fabric_gbit_per_s=facts.fabric_gbit_per_s if facts else None,
@@ -76,18 +78,33 @@ def build_hardware(gpu: GpuModel, facts: NodeFacts | None, stated: Stated) -> Ha
     )
 
 
+def link_gb_per_s(gpu: GpuModel, link: Link, gpu_count: Fraction) -> float | None:
+    """Give the GB/s of one direction that a GPU of the node has to all its peers together.
+
+    Infinity Fabric is a mesh: a GPU has one link to each of the seven others of its board, so a
+    node that is sold with a part of the board has only the links among its own GPUs.
+    """
+    if link not in _SWITCHED:
+        return None
+    if link is Link.XGMI and gpu.link_gb_per_s and gpu_count < _BOARD_GPUS:
+        return gpu.link_gb_per_s * float(gpu_count - 1) / (_BOARD_GPUS - 1)
+    return gpu.link_gb_per_s
+
+
 def _link(gpu: GpuModel, facts: NodeFacts | None, gpu_count: Fraction) -> Link:
     if gpu_count <= 1:
         return Link.SINGLE
     if facts and facts.link not in (Link.UNKNOWN, Link.SINGLE):
         return facts.link
-    return _datasheet_link(gpu)
+    return _datasheet_link(gpu, gpu_count)
 
 
-def _datasheet_link(gpu: GpuModel) -> Link:
-    if gpu.form in ("SXM", "NVL72"):  # before Ampere, boards wire NVLink without a switch
-        switched = gpu.architecture not in ("Volta", "Pascal")
-        return Link.NVSWITCH if switched else Link.NVLINK_BRIDGE
+def _datasheet_link(gpu: GpuModel, gpu_count: Fraction) -> Link:
+    if gpu.form in ("SXM", "NVL72"):
+        if gpu.architecture not in ("Volta", "Pascal"):
+            return Link.NVSWITCH
+        # Without a switch, two GPUs of a part of a board may share no NVLink at all.
+        return Link.NVLINK_BRIDGE if gpu_count >= _BOARD_GPUS else Link.PCIE
     if gpu.form in ("PCIe", "NVL"):  # whether a cloud fits the bridge is not known
         return Link.PCIE
     return Link.XGMI if (gpu.form, gpu.vendor) == ("OAM", "AMD") else Link.UNKNOWN

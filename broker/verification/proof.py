@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal
 
-from broker.domain.plan import Comparison, Status
+from broker.domain.plan import SMALLEST_GAP, Comparison, Status
 from broker.verification.facts import TOLERANCE, Facts, Finding
 
 _GAP_SLACK = 1e-9
@@ -21,7 +21,8 @@ def proof(facts: Facts) -> Iterator[Finding]:
         return
     yield from _arithmetic("plan", plan.total_usd, plan.bound_usd, plan.gap_fraction)
     asked = plan.settings.gap_fraction
-    right = Status.OPTIMAL if plan.gap_fraction <= asked + _STATUS_SLACK else Status.FEASIBLE
+    enough = max(asked, SMALLEST_GAP) + _STATUS_SLACK
+    right = Status.OPTIMAL if plan.gap_fraction <= enough else Status.FEASIBLE
     if plan.status is not right:
         message = f"status is {plan.status}; a gap of {plan.gap_fraction} with {asked} asked"
         yield Finding("plan", f"{message} is {right}")

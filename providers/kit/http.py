@@ -33,6 +33,8 @@ _EAGER_BYTES = 8 * 2**20
 _EXCERPT_CHARACTERS = 200
 _EXCERPT_BYTES = 4096
 _TRIED_AGAIN = frozenset({408, 429})
+_RETRY_AFTER = ("Retry-After", "x-ms-ratelimit-retailPrices-retry-after")
+"""Headers that say how long to wait; Azure's price list has one of its own, in seconds."""
 _SECRET_HEADERS = ("authorization", "cookie", "x-api-key", "api-key", "x-auth-token")
 _SECRET_PARAMETERS = ("api_key", "key", "token", "access_token")
 
@@ -191,9 +193,15 @@ def _read_ahead(reply: httpx.Response, request: httpx.Request) -> None:
     reply.stream = httpx.ByteStream(b"".join(start))
 
 
+def _retry_after(reply: httpx.Response) -> str:
+    """Give what the provider says of the wait, empty where it says nothing."""
+    values = (reply.headers.get(name, "").strip() for name in _RETRY_AFTER)
+    return next((value for value in values if value), "")
+
+
 def _retry_after_s(reply: httpx.Response, now: datetime) -> float | None:
-    """Read the header Retry-After, seconds or an HTTP date, as seconds from now."""
-    value = reply.headers.get("Retry-After", "").strip()
+    """Read how long to wait, in seconds or as an HTTP date, as seconds from now."""
+    value = _retry_after(reply)
     if value.isdecimal():
         return float(value)
     try:
@@ -222,8 +230,9 @@ def _hint(reply: httpx.Response) -> str:
     if reply.status_code in (401, 403):
         return "check the provider's API key (gpubroker reads it from GPUBROKER_<PROVIDER>_API_KEY)"
     if reply.status_code == 429:  # noqa: PLR2004 - the status is its own name
-        wait = reply.headers.get("Retry-After")
-        return f"the provider limits the rate; try again after {wait or 'some minutes'}"
+        wait = _retry_after(reply)
+        after = f"{wait} seconds" if wait.isdecimal() else wait or "some minutes"
+        return f"the provider limits the rate; try again after {after}"
     if reply.is_server_error:
         return "the provider has trouble; try again later, the last offers are kept"
     return "the provider's API may have changed; look for a newer version of gpubroker"

@@ -5,6 +5,7 @@ a floor or a placeholder. Each rule says which rows it means and why they are no
 """
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 
 from broker.domain.offer import PriceKind
@@ -35,6 +36,62 @@ _FLOOR_USD_PER_GPU = {"mithril": Decimal(1)}
 _LISTED_IN_EUR = frozenset({"ovhcloud", "seeweb"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Misfiled:
+    """Rows that one recorded source files under the wrong head; no types are all of them."""
+
+    provider: str
+    source: tuple[str, ...]
+    refused: Refused
+    types: frozenset[str] = frozenset()
+
+    def has(self, row: SheetRow) -> bool:
+        machine = row.machine
+        return (
+            machine.provider == self.provider
+            and all(part in row.source for part in self.source)
+            and (not self.types or machine.instance_type.lower() in self.types)
+        )
+
+
+_MISFILED = (
+    _Misfiled(
+        provider="azure",
+        source=("karpenter-provider-azure",),
+        types=frozenset({"standard_ncc40ads_h100_v5"}),
+        refused=Refused(
+            Reason.WINDOWS_PRICE,
+            'the meter of "Virtual Machines NCCadsv5 Srs Win"; Linux is 0.046 USD a vCPU-hour less',
+        ),
+    ),
+    _Misfiled(
+        provider="azure",
+        source=("karpenter-provider-azure",),
+        types=frozenset(f"standard_nc{vcpus}ads_a10_v4" for vcpus in (8, 16, 32)),
+        refused=Refused(
+            Reason.NO_GPU_COUNT,
+            "three sizes at 1, 2 and 4 times a price are each filed with one A10",
+        ),
+    ),
+    _Misfiled(
+        provider="nebius",
+        source=("gpu-pricing-tracker", "nebius.com/prices"),
+        refused=Refused(
+            Reason.SPOT_LISTED_AS_ON_DEMAND, "the preemptible column of the page, filed as firm"
+        ),
+    ),
+    _Misfiled(
+        provider="crusoe",
+        source=("gpu-pricing-tracker", "crusoe.ai/cloud/pricing"),
+        types=frozenset({"1xgb200", "1xmi355x"}),
+        refused=Refused(
+            Reason.PRICE_OF_ANOTHER_MODEL,
+            "Crusoe names no price for it; 4.29 is its H200's, 3.45 its MI300X's",
+        ),
+    ),
+)
+
+
 def refuse_row(row: SheetRow, *, names_a_gpu: bool) -> Refused | None:
     """Say why a row is no node that can be rented, whatever its prices."""
     provider = row.machine.provider
@@ -56,7 +113,7 @@ def refuse_row(row: SheetRow, *, names_a_gpu: bool) -> Refused | None:
     for phrase in _INDICATIVE:
         if phrase in row.note:
             return Refused(Reason.INDICATIVE_PRICE, row.note)
-    return None
+    return next((one.refused for one in _MISFILED if one.has(row)), None)
 
 
 def refuse_price(row: SheetRow, price: StatedPrice, *, usd_per_gpu: Decimal) -> Refused | None:

@@ -9,7 +9,7 @@ import numpy as np
 from broker.domain.horizon import Slot
 from broker.domain.plan import RunStep, ServingAssignment, ServingStep, TrainingAssignment
 from solver.milp.program import Program
-from solver.milp.sets import LOAD_ROUNDING, Floats, Group, RunOption, Sets
+from solver.milp.sets import Floats, Group, RunOption, Sets
 from solver.milp.variables import Ints, routed_groups
 
 
@@ -86,7 +86,7 @@ def _routes(sets: Sets, replicas: Ints, routed: Floats) -> Floats:
         members = [at for at, group in enumerate(sets.groups) if group.demand == number]
         classes = len(demand.load_requests_per_s)
         total = routes[members, :classes, :].sum(axis=0)
-        load = demand.load_requests_per_s / (1 + LOAD_ROUNDING)
+        load = demand.load_requests_per_s
         factor = np.divide(load, total, out=np.zeros_like(load), where=total > 0)
         routes[members, :classes, :] *= factor[None, :, :]
     return routes
@@ -96,7 +96,7 @@ def _one_kind_routes(sets: Sets, replicas: Ints, routes: Floats) -> Floats:
     """Send every size class alike: to the firm replicas what they carry, the rest to spot."""
     for number, group in enumerate(sets.groups):
         demand = sets.demands[group.demand]
-        load = demand.load_requests_per_s / (1 + LOAD_ROUNDING)
+        load = demand.load_requests_per_s
         firm = sum(
             replicas[at]
             for at, other in enumerate(sets.groups)

@@ -55,7 +55,8 @@ class _Profile:
 
 
 def prune(case: Case) -> Pruned:
-    """Drop dominated candidates, outpriced options, dominated machines; owned ones always stay."""
+    """Drop dominated candidates, commitments, options and machines; owned machines always stay."""
+    case = replace(case, offers=_undominated_commitments(case))
     case = drop_outpriced(replace(case, serving=_undominated_candidates(case.serving)))
     owned = {one.machine for one in case.owned}
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
@@ -78,6 +79,33 @@ def prune(case: Case) -> Pruned:
             training=tuple(one for one in case.training if one.machine not in dominated),
         ),
         dominated,
+    )
+
+
+def _undominated_commitments(case: Case) -> tuple[Offer, ...]:
+    """Drop of each machine the commitments that another of the same term makes needless."""
+    alike: dict[_Key, list[Offer]] = defaultdict(list)
+    kept: list[Offer] = []
+    for offer in sorted(case.offers, key=lambda one: (one.effective_usd_per_hour, one.key)):
+        term = str(offer.commitment.term_months) if offer.commitment else ""
+        cheaper = alike[offer.machine, term]
+        if term and any(_stands_for(one, offer, case) for one in cheaper):
+            continue
+        cheaper.append(offer)
+        kept.append(offer)
+    return tuple(sorted(kept, key=lambda one: one.key))
+
+
+def _stands_for(cheaper: Offer, offer: Offer, case: Case) -> bool:
+    """Say whether no limit, quota or cap on cash keeps a cheaper commitment from standing in."""
+    if cheaper.commitment is None or offer.commitment is None:
+        return False
+    is_limited = cheaper.limits.max_nodes is not None or cheaper.limits.stock_nodes is not None
+    is_capped = case.workloads.policy.commitments.max_upfront_usd is not None
+    return (
+        not is_limited
+        and (not is_capped or cheaper.commitment.upfront_usd <= offer.commitment.upfront_usd)
+        and all(is_under(offer, one) for one in case.workloads.quotas if is_under(cheaper, one))
     )
 
 

@@ -7,7 +7,6 @@ work stay single, as the order of those matters.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import groupby
 
 import numpy as np
@@ -24,15 +23,11 @@ from broker.domain.case import (
 )
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.traffic import load_requests_per_s
-from broker.domain.workload import Service, TrainingRun
+from broker.domain.workload import TrainingRun
+from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole
 
 Floats = npt.NDArray[np.float64]
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
-LOAD_ROUNDING = 1e-6
-"""Loads are rounded up by this part, so that a solver's tolerance never leaves a request behind."""
-LEAST_LOAD = 1e-4
-"""Loads below this part of the service's peak are rounded up to it, for the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +41,6 @@ class Period:
     def hours(self) -> float:
         """Sum the hours."""
         return self.slot_h * len(self.slots)
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """A service's users in one region: requests/s by size class and period."""
-
-    service: Service
-    user_region: str
-    load_requests_per_s: Floats
-
-    @property
-    def spare(self) -> int:
-        """Count the replicas of each group that may fail."""
-        return self.service.availability.spare_replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +73,10 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Commitments of one machine and term that outlive the horizon, stacked by break-even.
+    """Commitments of one machine and break-even that outlive the horizon, stacked by break-even.
 
-    `members` are the commitments up to and with this term, the highest break-even at the bottom.
-    `most_nodes` bounds what services can fill in any period.
+    `members` are those up to and with this break-even, the highest at the bottom. `most_nodes`
+    bounds what services can fill in any period.
     """
 
     machine: int
@@ -190,7 +171,7 @@ class Sets:
 def build_sets(case: Case) -> Sets:
     """Read the sets off a case; options of machines that the case lacks are an error."""
     slots = case.workloads.horizon.slots()
-    demands = _demands_by_slot(case)
+    demands = demands_by_slot(case)
     periods = _periods(case, slots, demands)
     firsts = [period.slots[0] for period in periods]
     demands = tuple(
@@ -226,19 +207,6 @@ def build_sets(case: Case) -> Sets:
         runs=case.workloads.training,
         run_options=_run_options(case, position, periods, slots),
     )
-
-
-def _demands_by_slot(case: Case) -> tuple[Demand, ...]:
-    demands = []
-    for service in case.workloads.services:
-        load = np.array(load_requests_per_s(service, case.workloads.horizon))
-        load = np.where(load > 0, np.maximum(load, LEAST_LOAD * load.max()), 0.0)
-        shares = np.array([size.share for size in service.sizes])
-        for user_region, users in sorted(service.users.items()):
-            if users > 0:
-                rounded_up = np.outer(shares * users * (1 + LOAD_ROUNDING), load)
-                demands.append(Demand(service, user_region, rounded_up))
-    return tuple(demands)
 
 
 def _periods(case: Case, slots: Sequence[Slot], demands: Sequence[Demand]) -> tuple[Period, ...]:
@@ -355,8 +323,8 @@ def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], tup
     needed = per_rate @ demand.load_requests_per_s
     firm_share = 1 - demand.service.spot.max_share
     floor = demand.service.min_replicas
-    every = np.ceil(needed - LOAD_ROUNDING) + demand.spare
-    firm = np.ceil(firm_share * needed - LOAD_ROUNDING) + demand.spare
+    every = whole(needed) + demand.spare
+    firm = whole(firm_share * needed) + demand.spare
     return (
         tuple(max(int(count), floor) for count in every),
         tuple(int(count) for count in firm),
@@ -370,19 +338,15 @@ def _levels(
     groups: Sequence[Group],
 ) -> Iterator[Level]:
     for number, machine in enumerate(machines):
-        by_term: dict[Decimal, list[int]] = {}
+        by_breakeven: dict[float, list[int]] = {}
         for at, one in enumerate(committed):
             if one.machine == number and one.outlives:
-                by_term.setdefault(committed_hours(one.offer), []).append(at)
+                by_breakeven.setdefault(one.breakeven_utilization, []).append(at)
         most = _most_served_nodes(machine, kinds, [one for one in groups if one.machine == number])
         stack: list[int] = []
-        terms = {
-            term: max(committed[at].breakeven_utilization for at in members)
-            for term, members in by_term.items()
-        }
-        for term in sorted(terms, key=lambda one: (-terms[one], one)):
-            stack.extend(by_term[term])
-            yield Level(number, tuple(stack), terms[term], most)
+        for breakeven in sorted(by_breakeven, reverse=True):
+            stack.extend(by_breakeven[breakeven])
+            yield Level(number, tuple(stack), breakeven, most)
 
 
 def _most_served_nodes(machine: Machine, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
@@ -398,7 +362,7 @@ def _most_served_nodes(machine: Machine, kinds: Sequence[Kind], groups: Sequence
 def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) -> int:
     """Count the slots that finish a run after a single start."""
     needed_s = run.tokens / candidate.tokens_per_s + candidate.startup_s
-    return max(1, math.ceil(needed_s / (slot_h * 3600) - LOAD_ROUNDING))
+    return max(1, math.ceil(needed_s / (slot_h * 3600) * (1 - ROUNDING)))
 
 
 def _run_options(

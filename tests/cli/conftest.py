@@ -1,7 +1,8 @@
+import functools
 from pathlib import Path
 
 import pytest
-from command_line import Ended, Gpubroker
+from command_line import EXAMPLES, Ended, Gpubroker, Solve, Solved, run_apart
 
 from cli.app import run
 
@@ -27,3 +28,17 @@ def gpubroker(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Gpubroker:
         return Ended(code, printed.out, printed.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def solve(tmp_path_factory: pytest.TempPathFactory) -> Solve:
+    """Plan an example over the recordings, with its table printed and its JSON written."""
+
+    @functools.cache
+    def plan(name: str) -> Solved:
+        folder = tmp_path_factory.mktemp(name)
+        workloads, out = EXAMPLES / f"{name}.yaml", folder / "plan.json"
+        arguments = ("plan", str(workloads), "--recorded", "--out", str(out))
+        return Solved(workloads, out, run_apart(folder / "data", *arguments))
+
+    return plan

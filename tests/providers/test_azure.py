@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -43,10 +44,10 @@ def test_recordings_give_offers_of_every_price_kind_that_azure_sells(
     recorded: tuple[dict[str, Offer], list[Rejection]],
 ) -> None:
     offers, _ = recorded
-    # 242 rows, 33 of them refused: 209 prices; two savings plans hang on each of 18 rows
+    # 236 rows, 33 of them refused: 203 prices; two savings plans hang on each of 18 rows
     assert Counter(offer.price_kind for offer in offers.values()) == {
         PriceKind.ON_DEMAND: 180,
-        PriceKind.SPOT: 26,
+        PriceKind.SPOT: 20,
         PriceKind.RESERVED: 3,
         PriceKind.SAVINGS_PLAN: 36,
     }
@@ -136,6 +137,22 @@ def test_confidential_h100_has_its_linux_price_beside_a_product_named_srs_win(
     size = "azure/Standard_NCC40ads_H100_v5"
     assert offers[f"{size}/eastus2@on_demand"].usd_per_hour == Decimal("6.98")  # Windows: 8.82
     assert offers[f"{size}/centralus@on_demand"].usd_per_hour == Decimal("7.89")  # Windows: 9.73
+
+
+def test_recorded_spot_prices_have_a_known_month_of_the_last_two_years(
+    recorded: tuple[dict[str, Offer], list[Rejection]],
+) -> None:
+    # An undated catalog had A100 spot at half of what the price list says for the same sizes.
+    offers, _ = recorded
+    spot = [offer for offer in offers.values() if offer.price_kind is PriceKind.SPOT]
+    old = [
+        offer.key
+        for offer in spot
+        if offer.provenance.effective_at is None
+        or offer.provenance.observed_at - offer.provenance.effective_at > timedelta(days=730)
+    ]
+    assert spot
+    assert old == []
 
 
 def test_newest_of_two_spot_rows_counts(

@@ -110,6 +110,22 @@ def test_retry_after_as_a_date_is_honoured() -> None:
     assert pauses == [20.0]
 
 
+def test_the_header_of_azures_price_list_is_honoured_as_well() -> None:
+    pauses: list[float] = []
+    limited = httpx.Response(429, headers={"x-ms-ratelimit-retailPrices-retry-after": "60"})
+    with client(Answers(limited, httpx.Response(200)), pauses) as http:
+        http.get(URL)
+    assert pauses == [60.0]
+
+
+def test_the_standard_header_counts_before_azures() -> None:
+    pauses: list[float] = []
+    both = {"Retry-After": "7", "x-ms-ratelimit-retailPrices-retry-after": "60"}
+    with client(Answers(httpx.Response(429, headers=both), httpx.Response(200)), pauses) as http:
+        http.get(URL)
+    assert pauses == [7.0]
+
+
 def test_retry_after_that_is_neither_leaves_the_usual_pause() -> None:
     pauses: list[float] = []
     limited = httpx.Response(429, headers={"Retry-After": "soon"})
@@ -124,7 +140,7 @@ def test_a_pause_of_hours_is_not_waited_for() -> None:
     with client(answers, pauses) as http, pytest.raises(ProviderError) as error:
         http.get(URL)
     assert (len(answers.requests), pauses) == (1, [])
-    assert "7200" in error.value.hint
+    assert "7200 seconds" in error.value.hint
 
 
 @pytest.mark.parametrize("status", [301, 400, 404])

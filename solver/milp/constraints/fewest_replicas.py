@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from solver.milp.demands import whole
 from solver.milp.rows import Rows, entries, grid, rows_of
-from solver.milp.sets import LOAD_ROUNDING, Floats, Sets
+from solver.milp.sets import Floats, Sets
 from solver.milp.variables import Columns
 
 
@@ -38,4 +39,4 @@ def _needed(sets: Sets, number: int) -> Floats:
         return np.zeros(load.shape[1])
     best = np.max(np.array(rates), axis=0)
     per_rate = np.divide(1.0, best, out=np.zeros_like(best), where=best > 0)
-    return np.asarray(np.ceil(per_rate @ load - LOAD_ROUNDING), dtype=np.float64)
+    return whole(per_rate @ load)

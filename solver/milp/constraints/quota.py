@@ -39,10 +39,11 @@ def quota(sets: Sets, columns: Columns) -> Rows:
 
 
 def is_under(offer: Offer, limit: Quota) -> bool:
-    """Say whether a quota counts an offer: every field that it gives must match."""
-    return (
-        offer.provider == limit.provider
-        and limit.region in (None, offer.place.region)
-        and limit.gpu in (None, offer.hardware.shape.gpu)
-        and limit.price_kind in (None, offer.price_kind)
+    """Say whether a quota counts an offer: every field that it gives must match, in any case."""
+    wanted = (
+        (limit.provider, offer.provider),
+        (limit.region, offer.place.region),
+        (limit.gpu, offer.hardware.shape.gpu),
+        (limit.price_kind, offer.price_kind),
     )
+    return all(ask is None or ask.casefold() == have.casefold() for ask, have in wanted)

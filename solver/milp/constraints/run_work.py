@@ -3,7 +3,7 @@
 import numpy as np
 
 from solver.milp.rows import Rows, entries, rows_of
-from solver.milp.sets import LOAD_ROUNDING, Sets
+from solver.milp.sets import Sets
 from solver.milp.variables import Columns
 
 
@@ -25,6 +25,6 @@ def run_work(sets: Sets, columns: Columns) -> Rows:
         parts.append(entries(number, columns.gang_start.at(number, window), -startup_h))
         work_h = sets.runs[option.run].tokens / candidate.tokens_per_s / 3600
         used = columns.option_used.at(np.array([number]))
-        parts.append(entries(number, used, -work_h * (1 + LOAD_ROUNDING)))
+        parts.append(entries(number, used, -work_h))
     keys = [(number,) for number in range(len(sets.run_options))]
     return rows_of("run_work", keys, parts, lower=0.0)

@@ -14,8 +14,8 @@ def spot_share(sets: Sets, columns: Columns) -> Rows:
             ≤ max_share[d] · load_requests_per_s[d,k,t]
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
-    Requests/s on both sides. A service without a spot share has no spot groups at all. Left out
-    under `max_groups: 1`, where one_kind says the same.
+    Requests/s on both sides, divided by the load of the row. A service without a spot share has no
+    spot groups at all. Left out under `max_groups: 1`, where one_kind says the same.
     """
     if sets.has_one_kind:
         return rows_of("spot_share", [], [])
@@ -27,10 +27,11 @@ def spot_share(sets: Sets, columns: Columns) -> Rows:
             for size_class in range(len(group.rates)):
                 row = (group.demand * classes + size_class) * len(periods) + periods
                 route = columns.routed_requests_per_s.at(number, size_class, periods)
-                parts.append(entries(row, route, 1.0))
+                load = sets.demands[group.demand].load_requests_per_s[size_class]
+                parts.append(entries(row, route, 1 / np.where(load > 0, load, 1.0)))
     upper = np.full((len(sets.demands), classes, len(periods)), np.inf)
     for number, one in enumerate(sets.demands):
         load = one.load_requests_per_s
-        upper[number, : len(load), :] = one.service.spot.max_share * load
+        upper[number, : len(load), :] = np.where(load > 0, one.service.spot.max_share, 0.0)
     keys = grid(len(sets.demands), classes, len(periods))
     return rows_of("spot_share", keys, parts, upper=upper.ravel())

@@ -23,6 +23,10 @@ KNOWN: list[tuple[str, str, str, str, str, str, float | None]] = [
     ("azure", "Standard_ND96is_noIB_H100_v5", "H100-SXM", "8", "nvswitch", "ethernet", 80),
     ("azure", "Standard_ND96amsr_A100_v4", "A100-80-SXM", "8", "nvswitch", "infiniband", 1600),
     ("azure", "Standard_NC80adis_H100_v5", "H100-NVL", "2", "pcie", "ethernet", 80),
+    ("azure", "Standard_NCC40ads_H100_v5", "H100-NVL", "1", "single", "ethernet", 40),
+    ("azure", "Standard_ND96asr_v4", "A100-40-SXM", "8", "nvswitch", "infiniband", 1600),
+    ("azure", "Standard_ND96isr_H200_v5", "H200-SXM", "8", "nvswitch", "infiniband", 3200),
+    ("azure", "Standard_ND96isr_MI300X_v5", "MI300X", "8", "xgmi", "infiniband", 3200),
     ("azure", "Standard_NV6ads_A10_v5", "A10", "1/6", "single", "ethernet", 5),
     ("azure", "Standard_NV72ads_A10_v5", "A10", "2", "pcie", "ethernet", 80),
     ("azure", "Standard_NC288ds_xl_RTXPRO6000BSE_v6", "RTXPRO6000", "2", "pcie", "ethernet", 180),
@@ -33,6 +37,11 @@ KNOWN: list[tuple[str, str, str, str, str, str, float | None]] = [
     ("gcp", "g4-standard-6", "RTXPRO6000", "1/8", "single", "ethernet", None),
     ("lambda", "gpu_1x_a100", "A100-40-PCIe", "1", "single", "ethernet", None),
     ("lambda", "gpu_8x_a100", "A100-40-SXM", "8", "nvswitch", "ethernet", None),
+    ("lambda", "gpu_8x_h100_sxm5", "H100-SXM", "8", "nvswitch", "ethernet", None),
+    ("lambda", "gpu_8x_b200_sxm6", "B200", "8", "nvswitch", "ethernet", None),
+    ("aws", "trn1.32xlarge", "Trainium1", "16", "unknown", "efa", 800),
+    ("aws", "inf2.48xlarge", "Inferentia2", "12", "unknown", "ethernet", 100),
+    ("aws", "dl1.24xlarge", "Gaudi1", "8", "unknown", "unknown", None),
     ("oci", "BM.GPU.H100.8", "H100-SXM", "8", "nvswitch", "roce", 3200),
     ("crusoe", "h100-80gb-sxm-ib.8x", "H100-SXM", "8", "nvswitch", "infiniband", None),
     ("hyperstack", "n3-H100x8", "H100-PCIe", "8", "pcie", "unknown", None),
@@ -129,9 +138,12 @@ def test_the_fabric_of_an_unknown_type_is_unknown(specs: Specs) -> None:
     [
         ("H100-SXM", 4, Link.NVSWITCH, 450, 4),
         ("MI300X", 8, Link.XGMI, 448, 8),
+        ("MI300X", 4, Link.XGMI, 192, 4),  # three of the seven links of 64 GB/s
+        ("MI300X", 2, Link.XGMI, 64, 2),  # one of them
         ("L40S", 4, Link.PCIE, None, None),
         ("H100-NVL", 2, Link.PCIE, None, None),
         ("V100-SXM-16", 8, Link.NVLINK_BRIDGE, 150, 8),
+        ("V100-SXM-16", 2, Link.PCIE, None, None),  # of a cube mesh: perhaps no link
         ("GB200", 4, Link.NVSWITCH, 900, 72),
         ("H100-SXM", 1, Link.SINGLE, None, 1),
         ("GH200-96", 2, Link.UNKNOWN, None, None),

@@ -1,0 +1,84 @@
+"""Names in policy and quotas that nothing in the catalog answers to.
+
+A rule on a name that does not exist would silently rule nothing: a provider meant to be denied
+would be bought from. A slip of the pen is an error; a name that may belong to another catalog is
+a warning in the plan.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from broker.domain.errors import ConfigurationError
+from broker.domain.offer import Offer
+from broker.domain.workload import Quota, Workloads
+from broker.planning.filters import provider_names, region_names
+from broker.specs.load import Specs
+from solver.milp.constraints.quota import is_under
+
+_NEAR = 0.65
+_PLACE_KEYS = ("region", "country", "continent", "partition")
+
+
+def unmatched_names(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> tuple[str, ...]:
+    """Warn of each region and provider that no table and no offer knows, and of idle quotas.
+
+    Raises:
+        ConfigurationError: a provider's name is close to one that there is, or a country is not
+            named by its code.
+    """
+    return (
+        *_providers(workloads, offers, specs),
+        *_regions(workloads, offers, specs),
+        *_quotas(workloads.quotas, offers),
+    )
+
+
+def _providers(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:
+    known = {name for offer in offers for name in provider_names(offer)}
+    known |= {provider for provider, _ in specs.places.regions}
+    known |= set(specs.providers.ids.values())
+    policy = workloads.policy.providers
+    given = [("policy.providers.allow", name) for name in policy.allow]
+    given += [("policy.providers.deny", name) for name in policy.deny]
+    given += [
+        (f"quotas[{number}].provider", quota.provider)
+        for number, quota in enumerate(workloads.quotas)
+    ]
+    for where, name in given:
+        if name.lower() in known:
+            continue
+        ours = specs.providers.of(name)
+        near = [ours] if ours in known else get_close_matches(name.lower(), sorted(known), 1, _NEAR)
+        if near:
+            raise ConfigurationError(
+                f"{where}: unknown provider {name!r}", hint=f"did you mean {near[0]!r}?"
+            )
+        yield f"{where}: no provider is called {name!r} in this catalog"
+
+
+def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:
+    known = {name for offer in offers for name in region_names(offer)}
+    countries = specs.places.countries
+    for row in (*specs.places.regions.values(), *countries.values()):
+        known |= {(row.get(key) or "").lower() for key in _PLACE_KEYS}
+    known |= {f"{provider}/{region}" for provider, region in specs.places.regions}
+    policy = workloads.policy.regions
+    given = [("policy.regions.allow", name) for name in policy.allow]
+    given += [("policy.regions.deny", name) for name in policy.deny]
+    for where, name in given:
+        if name.lower() in known:
+            continue
+        if name.lower() in countries:
+            code = str(countries[name.lower()].get("country")).lower()
+            raise ConfigurationError(
+                f"{where}: {name!r} is no code of a country", hint=f"write {code!r}"
+            )
+        near = get_close_matches(name.lower(), sorted(known), 1, _NEAR)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        yield f"{where}: no place is called {name!r} in this catalog{meant}"
+
+
+def _quotas(quotas: Sequence[Quota], offers: Sequence[Offer]) -> Iterator[str]:
+    for number, quota in enumerate(quotas):
+        if not any(is_under(offer, quota) for offer in offers):
+            yield f"quotas[{number}]: it limits no offer of this catalog"

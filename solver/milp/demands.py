@@ -1,0 +1,64 @@
+"""The demands of the program: what a service's users in one region ask for, slot by slot."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from broker.domain.case import Case
+from broker.domain.traffic import load_requests_per_s
+from broker.domain.workload import Service
+
+Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-9
+"""A count that is above a whole number by no more than this part is that number."""
+LEAST_LOAD = 1e-4
+"""Loads below this part of the service's peak are rounded up to it, so that slots are alike."""
+LEAST_REPLICAS = 1e-4
+"""Where requests are routed, loads below what this part of the fastest replica carries are rounded
+up to it: a solver's tolerance would leave smaller ones behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A service's users in one region: requests/s by size class and period."""
+
+    service: Service
+    user_region: str
+    load_requests_per_s: Floats
+
+    @property
+    def spare(self) -> int:
+        """Count the replicas of each group that may fail."""
+        return self.service.availability.spare_replicas
+
+
+def demands_by_slot(case: Case) -> tuple[Demand, ...]:
+    """List the demands in the order of the workloads, their loads by size class and slot."""
+    demands = []
+    least = {} if case.workloads.policy.max_groups == 1 else _least_loads(case)
+    for service in case.workloads.services:
+        load = np.array(load_requests_per_s(service, case.workloads.horizon))
+        load = np.where(load > 0, np.maximum(load, LEAST_LOAD * load.max()), 0.0)
+        shares = np.array([size.share for size in service.sizes])
+        for user_region, users in sorted(service.users.items()):
+            if users > 0:
+                asked = np.outer(shares * users, load)
+                floor = least.get((service.name, user_region), np.zeros(len(shares)))
+                asked = np.where(asked > 0, np.maximum(asked, floor[:, None]), 0.0)
+                demands.append(Demand(service, user_region, asked))
+    return tuple(demands)
+
+
+def whole(needed: Floats) -> Floats:
+    """Round counts up; the least that is needed takes a whole one, noise of floats does not."""
+    return np.asarray(np.ceil(needed * (1 - ROUNDING)), dtype=np.float64)
+
+
+def _least_loads(case: Case) -> dict[tuple[str, str], Floats]:
+    least: dict[tuple[str, str], Floats] = {}
+    for option in case.serving:
+        name = (option.service, option.user_region)
+        rates = np.array([rate.requests_per_s for rate in option.candidate.rates])
+        least[name] = np.maximum(least.get(name, 0.0), LEAST_REPLICAS * rates)
+    return least

@@ -1,0 +1,98 @@
+"""The parts of README.md that are printed by commands or listed by code; none of it is typed."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import typer
+
+from broker.domain.offer import Offer
+from broker.settings import Settings
+from broker.specs.load import load_specs
+from cli.app import app
+from providers.kit.adapter import Adapter
+from providers.kit.recorded import recorded_client, recordings
+from providers.registry import adapters
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = "broker/examples/70b-two-continents.yaml"
+PLAN_COMMAND = ("plan", EXAMPLE, "--recorded")
+_DOTS = re.compile(r"^(gw\d|bringing up|[.sxX]+ *\[ *\d+%\]|$)|\.\.\.$|^[-─=]+$")
+"""Lines of `make test` that say nothing of its outcome."""
+
+
+def plan_block() -> str:
+    """Run the main job as `make plan` does, at 80 columns, and show what it prints."""
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [str(Path(sys.executable).with_name("gpubroker")), *PLAN_COMMAND],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},  # noqa: TID251 - a child's, changed
+        check=False,
+    )
+    if ended.returncode:
+        raise SystemExit(f"gpubroker {' '.join(PLAN_COMMAND)} failed:\n{ended.stderr}")
+    return _console("make plan", ended.stdout.splitlines())
+
+
+def test_block(log: str) -> str:
+    """Show the outcome of each check in what `make test` printed."""
+    return _console("make test", [line for line in log.splitlines() if not _DOTS.search(line)])
+
+
+def commands_block() -> str:
+    """List every command with the first sentence of its help."""
+    group = typer.main.get_command(app)
+    commands: Mapping[str, object] = getattr(group, "commands")  # noqa: B009 - only groups have it
+    lines = ["| command | what it does |", "| --- | --- |"]
+    for name, command in commands.items():
+        arguments = " ".join(_arguments(command))
+        help_text = str(getattr(command, "help", "")).split("\n\n")[0]
+        lines.append(f"| `{f'gpubroker {name} {arguments}'.strip()}` | {help_text} |")
+    return "\n".join(lines)
+
+
+def providers_block() -> str:
+    """List every provider: what it is asked for, its key, and its offers in the recordings."""
+    settings = Settings.model_construct()
+    lines = ["| provider | prices | key | recorded offers |", "| --- | --- | --- | --- |"]
+    for adapter in adapters(load_specs(), settings):
+        offers = _recorded_offers(adapter)
+        kinds = Counter(offer.price_kind.value for offer in offers)
+        prices = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+        hosts = ", ".join(f"`{host}`" for host in _hosts(adapter.name))
+        lines.append(f"| `{adapter.name}` | {hosts} | {_key(adapter.name)} | {prices} |")
+    return "\n".join(lines)
+
+
+def _recorded_offers(adapter: Adapter) -> list[Offer]:
+    with recorded_client(adapter.name) as http:
+        rows = list(adapter.offers_in(adapter.fetch(http)))
+    return [row for row in rows if isinstance(row, Offer)]
+
+
+def _hosts(provider: str) -> list[str]:
+    urls = (one.request.url for one in recordings(provider) if one.replay)
+    return sorted({url.split("/")[2] for url in urls})
+
+
+def _key(provider: str) -> str:
+    name = f"{provider}_api_key"
+    return f"`GPUBROKER_{name.upper()}`" if name in Settings.model_fields else "not needed"
+
+
+def _arguments(command: object) -> Iterable[str]:
+    for parameter in getattr(command, "params", ()):
+        if getattr(parameter, "param_type_name", "") == "argument":
+            yield str(parameter.metavar or parameter.name.upper())
+
+
+def _console(command: str, lines: Iterable[str]) -> str:
+    shown = "\n".join(line.rstrip() for line in lines).strip("\n")
+    return f"```console\n$ {command}\n{shown}\n```"
