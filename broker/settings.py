@@ -36,8 +36,20 @@ class Settings(BaseSettings):
     stale_after_h_other: float = 14 * 24.0
 
     min_usd_per_gpu_hour: Decimal = Decimal("0.02")
-    max_usd_per_gpu_hour: Decimal = Decimal(40)
-    """Trust gate: an offer outside this band is quarantined."""
+    max_usd_per_gpu_hour: Decimal = Decimal(60)
+    """Trust gate: an offer outside this band is quarantined; each GPU model has a closer one."""
+
+    min_share_of_market: Annotated[float, Field(ge=0, lt=1)] = 0.25
+    """Trust gate: on demand below this share of what the GPU model goes for is quarantined."""
+
+    min_spot_share_of_market: Annotated[float, Field(ge=0, lt=1)] = 0.35
+    """Trust gate: spot below this share of what the GPU model goes for on spot is quarantined."""
+
+    min_committed_share_of_market: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    """Trust gate: the same for reservations, plans, blocks and contracts, against on demand."""
+
+    max_multiple_of_market: Annotated[float, Field(gt=1)] = 10.0
+    """Trust gate: a price above this multiple of what the GPU model goes for is quarantined."""
 
     max_price_change: Annotated[float, Field(gt=0)] = 0.4
     """Trust gate: a larger relative change since the last observation is quarantined."""

@@ -7,7 +7,8 @@ Units: USD per hour of the whole row with the disk that was asked for; `gpu_ram`
 Quirks: a filter with a wrong name is ignored, so every row is checked again here; one machine
        stands in many rows (1, 2, 4, 8 of its GPUs) that are alternatives, and its id is part of
        the instance type; `A100 SXM4` and the like do not say their memory; a modified RTX 4090
-       with 48 GB is none of the known models; `min_bid` 0 or null means that no bid is taken.
+       with 48 GB is none of the known models; `min_bid` 0 or null means that no bid is taken; an
+       interruptible price is the least bid that wins now, which says little of tomorrow.
 """
 
 import re
@@ -164,7 +165,7 @@ class Vast:
             provenance=provenance(reply),
             spot=SpotTerms() if kind is PriceKind.SPOT else None,
             limits=limits,
-            warnings=_warnings(row),
+            warnings=_warnings(row, kind),
         )
 
     def _place(self, row: _Row) -> Place:
@@ -240,9 +241,11 @@ def _host_memory_gib(row: _Row) -> float | None:
     return row.cpu_ram * min(1.0, row.cpu_cores_effective / row.cpu_cores) / _MB_PER_GIB
 
 
-def _warnings(row: _Row) -> tuple[str, ...]:
-    part = f"other sizes of machine {row.machine_id} are the same GPUs"
-    if row.duration is None:
-        return (part,)
-    days = row.duration / 3600 / _HOURS_PER_DAY
-    return (part, f"the host ends it in {days:.1f} days")
+def _warnings(row: _Row, kind: PriceKind) -> tuple[str, ...]:
+    found = [f"other sizes of machine {row.machine_id} are the same GPUs"]
+    if kind is PriceKind.SPOT:
+        found.append("the least bid that is taken now; whoever bids more stops it")
+    if row.duration is not None:
+        days = row.duration / 3600 / _HOURS_PER_DAY
+        found.append(f"the host ends it in {days:.1f} days")
+    return tuple(found)

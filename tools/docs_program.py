@@ -1,4 +1,4 @@
-"""docs/program.md: the mathematics of the program, from the docstrings of the code that builds it."""
+"""docs/program.md: the mathematics of the program, from the docstrings of what builds it."""
 
 import inspect
 import re

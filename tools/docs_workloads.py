@@ -143,7 +143,7 @@ def _table(
 
 
 def _unit(kind: str) -> str:
-    return next((unit for word, unit in _UNITS.items() if kind.split(" or ")[-1] == word), "")
+    return next((unit for word, unit in _UNITS.items() if kind.endswith(word)), "")
 
 
 def _kind(schema: Json, schemas: Mapping[str, Json]) -> str:

@@ -36,9 +36,10 @@ def main() -> int:
     """Write or check; give the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="change nothing, report differences")
+    parser.add_argument("--only", choices=[*PAGES, *BLOCKS], help="this page or block alone")
     parser.add_argument("--test-log", type=Path, help="what make test printed, for the README")
     options = parser.parse_args()
-    wanted = _wanted(options.test_log)
+    wanted = _wanted(options.only, options.test_log)
     different = [path for path, text in wanted.items() if _read(path) != text]
     for path in different:
         if options.check:
@@ -51,13 +52,15 @@ def main() -> int:
     return int(options.check and bool(different))
 
 
-def _wanted(test_log: Path | None) -> dict[Path, str]:
-    pages = {ROOT / name: write() for name, write in PAGES.items()}
-    text = README.read_text(encoding="utf-8")
+def _wanted(only: str | None, test_log: Path | None) -> dict[Path, str]:
+    pages = {ROOT / name: write() for name, write in PAGES.items() if only in (None, name)}
+    text = _read(README)
     for name, write in BLOCKS.items():
-        text = _with_block(text, name, write())
+        if only in (None, name):
+            text = _with_block(text, name, write())
     if test_log is not None:
-        text = _with_block(text, "test", docs_readme.test_block(_read(test_log)))
+        log = test_log.read_text(encoding="utf-8")
+        text = _with_block(text, "test", docs_readme.test_block(log))
     return {**pages, README: text}
 
 

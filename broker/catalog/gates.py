@@ -13,11 +13,13 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from broker.catalog.bands import Bands, outside_band
 from broker.catalog.duplicates import split_duplicates
-from broker.domain.offer import Offer, PriceKind
+from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
 from broker.domain.quantities import quantize_usd
 from broker.settings import Settings
 from broker.specs.facts import NodeFacts
+from broker.specs.market import MarketPrice, SoldIn
 
 
 class Reason(StrEnum):
@@ -25,6 +27,7 @@ class Reason(StrEnum):
 
     PRICE_OUT_OF_BAND = "price_out_of_band"
     CONTRADICTS_NODE = "contradicts_known_node"
+    NOT_SOLD_THERE = "not_sold_in_region"
     SPOT_TOO_CHEAP = "spot_far_below_on_demand"
     SPOT_NO_DISCOUNT = "spot_not_below_on_demand"
     PRICE_JUMPED = "price_jumped"
@@ -36,14 +39,14 @@ _MOVEMENTS = frozenset({Reason.SPOT_NO_DISCOUNT, Reason.PRICE_JUMPED})
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The thresholds, and the instance types whose hardware is known."""
+    """The thresholds, and what is known: of instance types, of prices, of where a type is sold."""
 
-    min_usd_per_gpu_hour: Decimal
-    max_usd_per_gpu_hour: Decimal
+    bands: Bands
     max_price_change: Decimal
     min_spot_share: Decimal
     max_row_drop: Decimal
     nodes: Mapping[tuple[str, str], NodeFacts]
+    sold_in: SoldIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +105,33 @@ class Screened:
     confirmed: Mapping[str, Reason]
 
 
-def gates_from(settings: Settings, nodes: Mapping[tuple[str, str], NodeFacts]) -> Gates:
-    """Take the thresholds from the settings; `nodes` is by provider and lower-case type."""
+def gates_from(
+    settings: Settings,
+    nodes: Mapping[tuple[str, str], NodeFacts],
+    *,
+    market: Mapping[str, MarketPrice] | None = None,
+    sold_in: SoldIn | None = None,
+) -> Gates:
+    """Take the thresholds from the settings; `nodes` is by provider and lower-case type.
+
+    Without `market` every GPU model has one band of prices, without `sold_in` a price is taken as
+    proof that a machine is sold where it names.
+    """
     return Gates(
-        min_usd_per_gpu_hour=settings.min_usd_per_gpu_hour,
-        max_usd_per_gpu_hour=settings.max_usd_per_gpu_hour,
+        bands=Bands(
+            min_usd_per_gpu_hour=settings.min_usd_per_gpu_hour,
+            max_usd_per_gpu_hour=settings.max_usd_per_gpu_hour,
+            min_share=Decimal(str(settings.min_share_of_market)),
+            min_spot_share=Decimal(str(settings.min_spot_share_of_market)),
+            min_committed_share=Decimal(str(settings.min_committed_share_of_market)),
+            max_multiple=Decimal(str(settings.max_multiple_of_market)),
+            market=market or {},
+        ),
         max_price_change=Decimal(str(settings.max_price_change)),
         min_spot_share=Decimal(str(settings.min_spot_share)),
         max_row_drop=Decimal(str(settings.max_row_drop)),
         nodes=nodes,
+        sold_in=sold_in or SoldIn({}),
     )
 
 
@@ -156,12 +177,6 @@ def too_few(received: int, at: datetime, gates: Gates, history: History) -> str 
     return f"{received} offers instead of {history.received}"
 
 
-def usd_per_gpu_hour(offer: Offer) -> Decimal:
-    """Give the price of one GPU for one hour, upfront parts spread over the term."""
-    count = offer.hardware.shape.gpu_count
-    return offer.effective_usd_per_hour * count.denominator / count.numerator
-
-
 _Prices = Mapping[tuple[str, str, str, str | None, str], Decimal]
 
 
@@ -170,21 +185,14 @@ def _failures(
 ) -> dict[Reason, str]:
     """List the gates that an offer fails, with the figures."""
     found = {
-        Reason.PRICE_OUT_OF_BAND: _outside_band(offer, gates),
+        Reason.PRICE_OUT_OF_BAND: outside_band(offer, gates.bands),
         Reason.CONTRADICTS_NODE: _contradiction(offer, gates),
+        Reason.NOT_SOLD_THERE: _not_sold_there(offer, gates),
         Reason.SPOT_TOO_CHEAP: _too_cheap(offer, gates, on_demand),
         Reason.SPOT_NO_DISCOUNT: _no_discount(offer, on_demand),
         Reason.PRICE_JUMPED: _jump(offer, gates, last),
     }
     return {reason: detail for reason, detail in found.items() if detail}
-
-
-def _outside_band(offer: Offer, gates: Gates) -> str:
-    low, high = gates.min_usd_per_gpu_hour, gates.max_usd_per_gpu_hour
-    price = usd_per_gpu_hour(offer)
-    if offer.price_kind is PriceKind.OWNED or low <= price <= high:
-        return ""  # what an owned GPU costs is for its owner to say
-    return f"{_usd(price)} $/GPU-h is not within {_usd(low)} to {_usd(high)}"
 
 
 def _contradiction(offer: Offer, gates: Gates) -> str:
@@ -193,6 +201,14 @@ def _contradiction(offer: Offer, gates: Gates) -> str:
     if node is None or (node.gpu == shape.gpu and node.gpu_count == shape.gpu_count):
         return ""
     return f"{shape.gpu_count} × {shape.gpu}, but the type has {node.gpu_count} × {node.gpu}"
+
+
+def _not_sold_there(offer: Offer, gates: Gates) -> str:
+    region = offer.place.region
+    others = gates.sold_in.elsewhere(offer.provider, offer.instance_type, region)
+    if region == UNKNOWN_REGION or not others:
+        return ""
+    return f"no zone of {region} has {offer.instance_type}; sold in {', '.join(sorted(others))}"
 
 
 def _too_cheap(offer: Offer, gates: Gates, on_demand: _Prices) -> str:
@@ -236,7 +252,7 @@ def _on_demand_prices(offers: Iterable[Offer], gates: Gates) -> _Prices:
     return {
         (*_site(offer), offer.place.zone, offer.tier): offer.usd_per_hour
         for offer in offers
-        if offer.price_kind is PriceKind.ON_DEMAND and not _outside_band(offer, gates)
+        if offer.price_kind is PriceKind.ON_DEMAND and not outside_band(offer, gates.bands)
     }
 
 

@@ -73,8 +73,8 @@ def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Ite
             raise ConfigurationError(
                 f"{where}: {name!r} is no code of a country", hint=f"write {code!r}"
             )
-        near = get_close_matches(name.lower(), sorted(known), 1, _NEAR)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        near = ", ".join(get_close_matches(name.lower(), sorted(known)))
+        meant = f"; did you mean one of: {near}?" if near else ""
         yield f"{where}: no place is called {name!r} in this catalog{meant}"
 
 

@@ -6,7 +6,8 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from broker.catalog.gates import Quarantined, usd_per_gpu_hour
+from broker.catalog.bands import usd_per_gpu_hour
+from broker.catalog.gates import Quarantined
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import Offer
 from broker.domain.quantities import quantize_usd

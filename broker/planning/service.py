@@ -73,7 +73,8 @@ class PlanningService:
     @cached_property
     def gates(self) -> Gates:
         """Take the trust gates from settings and tables."""
-        return gates_from(self.settings, self.specs.nodes)
+        specs = self.specs
+        return gates_from(self.settings, specs.nodes, market=specs.market, sold_in=specs.sold_in)
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -39,12 +39,14 @@ class _Loader(yaml.SafeLoader):
         node: yaml.MappingNode,
         deep: bool = False,  # noqa: FBT001, FBT002 - as in yaml
     ) -> dict[Hashable, object]:
-        keys = [key.value for key, _ in node.value]
-        for key, value in node.value:
-            if keys.count(key.value) > 1:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in seen:
                 raise yaml.MarkedYAMLError(
-                    problem=f"the key {key.value!r} stands twice", problem_mark=value.start_mark
+                    problem=f"the key {key.value!r} stands here again; keep one of the two",
+                    problem_mark=key.start_mark,
                 )
+            seen.add(str(key.value))
         return super().construct_mapping(node, deep=deep)
 
 

@@ -11,6 +11,7 @@ from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Hardware, Place, Virtualization
 from broker.specs.facts import EgressPrice, NodeFacts, Unresolved, UserRegion
+from broker.specs.market import MarketPrice, SoldIn, read_market_prices, read_sold_in
 from broker.specs.names import GpuNames, read_gpu_names
 from broker.specs.network import EgressTable, read_egress, round_trip_s
 from broker.specs.nodes import Nodes, Stated, build_hardware, find_node, read_nodes
@@ -36,6 +37,8 @@ class Specs:
     places: PlaceTable
     user_regions: Mapping[str, UserRegion]
     egress_prices: EgressTable
+    market: Mapping[str, MarketPrice]
+    sold_in: SoldIn
 
     def gpu(self, name: str) -> GpuModel:
         """Find a GPU model by its canonical name, in any case.
@@ -159,6 +162,8 @@ def load_specs() -> Specs:
         places=read_places(),
         user_regions=read_user_regions(),
         egress_prices=read_egress(),
+        market=read_market_prices(),
+        sold_in=read_sold_in(),
     )
 
 

@@ -108,7 +108,7 @@ class OfferBuilder:
                 usd_per_unit=node.usd_per_unit,
                 converted_on=node.converted_on,
             ),
-            provenance=self._provenance(row, price),
+            provenance=self._provenance(row),
             tier=row.tier,
             commitment=_commitment(price, node),
             limits=Limits(max_nodes=row.max_nodes),
@@ -161,13 +161,13 @@ class OfferBuilder:
             self._places[key] = locate(self._specs, row.machine.provider, row.place)
         return self._places[key]
 
-    def _provenance(self, row: SheetRow, price: StatedPrice) -> Provenance:
+    def _provenance(self, row: SheetRow) -> Provenance:
         return Provenance(
             source=row.source,
             observed_at=row.observed_at or self._sheet_at,
             evidence=Evidence.SHEET,
             valid_until=row.valid_until,
-            undated=row.observed_at is None or quirks.is_joined(row, price),
+            undated=row.observed_at is None,
         )
 
 

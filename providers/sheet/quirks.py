@@ -135,6 +135,9 @@ def _refuse_spot(row: SheetRow, price: StatedPrice) -> Refused | None:
         return Refused(
             Reason.COMMUNITY_LISTED_AS_SPOT, "the price of the community tier, filed as spot"
         )
+    if row.note.startswith(_SPOT_FROM):
+        detail = f"{price.amount} was joined from a file without a date; spot moves every month"
+        return Refused(Reason.UNDATED_SPOT, detail)
     for other in row.prices:
         if other.kind is PriceKind.ON_DEMAND and 0 < other.amount <= price.amount:
             detail = f"spot {price.amount}, on demand {other.amount}"
@@ -150,16 +153,9 @@ def kind_of(row: SheetRow, price: StatedPrice) -> PriceKind:
     return price.kind
 
 
-def is_joined(row: SheetRow, price: StatedPrice) -> bool:
-    """Say whether a spot price was joined to the row from another source, of unknown date."""
-    return price.kind is PriceKind.SPOT and row.note.startswith(_SPOT_FROM)
-
-
 def warnings(row: SheetRow, price: StatedPrice) -> tuple[str, ...]:
     """Say what a person should know before trusting a price."""
     found = [warning for phrase, warning in _WARNINGS.items() if phrase in row.note]
-    if is_joined(row, price):
-        found.append("the spot price comes from another source, of unknown date")
     if kind_of(row, price) is not price.kind:
         found.append("listed as on demand, but the note says interruptible")
     if row.machine.provider in _LISTED_IN_EUR and "skypilot-catalog" in row.source:

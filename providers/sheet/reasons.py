@@ -15,6 +15,7 @@ class Reason(StrEnum):
     SPOT_NOT_BELOW_ON_DEMAND = "spot_not_below_on_demand"
     COMMUNITY_LISTED_AS_SPOT = "community_listed_as_spot"
     SPOT_LISTED_AS_ON_DEMAND = "spot_listed_as_on_demand"
+    UNDATED_SPOT = "undated_spot"
     WINDOWS_PRICE = "windows_price"
     PRICE_OF_ANOTHER_MODEL = "price_of_another_model"
     NOT_A_NODE = "not_a_node"

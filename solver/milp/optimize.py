@@ -28,7 +28,7 @@ from solver.milp.narrow import possible, promising
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.sets import build_sets
+from solver.milp.sets import Floats, build_sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Monotonic = Callable[[], float]
@@ -116,19 +116,23 @@ def has_hopeless_workload(program: Program) -> bool:
 def _first_plan(program: Program, relaxed: Relaxed, limits: Limits) -> _Known | None:
     """Plan with the promising options alone, for a part of the time.
 
-    Where several kinds may serve a demand, a plan with one kind each is found first.
+    Where several kinds may serve a demand, the first plan has one kind each: it is found sooner.
     """
-    case = promising(program, relaxed)
     if not program.sets.has_one_kind:
-        policy = case.workloads.policy.model_copy(update={"max_groups": 1})
-        workloads = case.workloads.model_copy(update={"policy": policy})
-        case = replace(case, workloads=workloads)
-    narrow = build_program(build_sets(case))
-    if has_hopeless_workload(narrow):
-        return None
+        program = build_program(build_sets(prune(_with_one_kind(program.sets.case)).case))
+        one_kind = None if has_hopeless_workload(program) else solve_relaxed(program)
+        if one_kind is None:
+            return None
+        relaxed = one_kind
+    narrow = build_program(build_sets(promising(program, relaxed)))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
     solution = solve_model(to_proto(narrow).SerializeToString(), part)
     return _Known(narrow, solution) if _is_plan(solution) else None
+
+
+def _with_one_kind(case: Case) -> Case:
+    policy = case.workloads.policy.model_copy(update={"max_groups": 1})
+    return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 
 def _improved(
@@ -139,7 +143,7 @@ def _improved(
         return known, relaxed.bound_usd, True
     if known is not None:
         rest = build_program(build_sets(possible(program, relaxed, known.usd)))
-        hint = hint_from(known.program, known.solution.values, rest)
+        hint = _hint(known, rest)
     else:
         rest, hint = program, None
     if has_hopeless_workload(rest):
@@ -152,6 +156,13 @@ def _improved(
     found = _Known(rest, solution)
     best = found if known is None or found.usd <= known.usd else known
     return best, min(solution.bound_usd, best.usd), solution.outcome is Outcome.OPTIMAL
+
+
+def _hint(known: _Known, program: Program) -> Floats | None:
+    """Start from the known plan where it says all; HiGHS fails where it cannot complete a hint."""
+    if not program.sets.has_one_kind:
+        return None
+    return hint_from(known.program, known.solution.values, program)
 
 
 def _is_plan(solution: Solution) -> bool:

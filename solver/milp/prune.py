@@ -100,7 +100,7 @@ def _stands_for(cheaper: Offer, offer: Offer, case: Case) -> bool:
     """Say whether no limit, quota or cap on cash keeps a cheaper commitment from standing in."""
     if cheaper.commitment is None or offer.commitment is None:
         return False
-    is_limited = cheaper.limits.max_nodes is not None or cheaper.limits.stock_nodes is not None
+    is_limited = cheaper.stock is not None or cheaper.limits.max_nodes is not None
     is_capped = case.workloads.policy.commitments.max_upfront_usd is not None
     return (
         not is_limited

@@ -61,12 +61,13 @@ def _kind_penalties(program: Program, reduced: Floats) -> Floats:
     penalty = _of(reduced, columns.kind_used).copy()
     if not sets.has_one_kind:
         return penalty
+    shape = (len(sets.kinds), len(sets.periods))
     replicas = _of(reduced, columns.replicas)
-    cheapest = {side: np.full((len(sets.kinds), len(sets.periods)), np.inf) for side in (0, 1)}
+    cheapest = {side: np.full(shape, np.inf) for side in (0, 1)}
     for number, group in enumerate(sets.groups):
         cheapest[int(group.on_spot)][group.kind] = replicas[number]
-    every = np.array([kind.replicas_alone for kind in sets.kinds]).reshape(penalty.size, -1)
-    firm = np.array([kind.firm_alone for kind in sets.kinds]).reshape(penalty.size, -1)
+    every = np.array([kind.replicas_alone for kind in sets.kinds], dtype=float).reshape(shape)
+    firm = np.array([kind.firm_alone for kind in sets.kinds], dtype=float).reshape(shape)
     either = np.minimum(cheapest[0], cheapest[1])
     forced = np.where(firm > 0, firm * np.where(firm > 0, cheapest[0], 0.0), 0.0)
     rest = np.where(every > firm, (every - firm) * np.where(every > firm, either, 0.0), 0.0)

@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -180,6 +181,9 @@ def test_ctrl_c_ends_the_solver_too_and_shows_no_traceback(tmp_path: Path) -> No
     os.close(screen)
     assert b"Traceback" not in shown
     assert b"Purchase plan" not in shown
+    until = time.monotonic() + 5  # the last one may be closing its files
+    while _alive_in_group(running.pid) and time.monotonic() < until:
+        time.sleep(0.01)
     assert _alive_in_group(running.pid) == []
 
 

@@ -97,6 +97,12 @@ def test_spot_comes_from_the_search_for_bids(offers: list[Offer]) -> None:
     assert spot.spot is not None
 
 
+def test_spot_says_that_it_is_the_least_bid_and_on_demand_does_not(offers: list[Offer]) -> None:
+    for offer in offers:
+        bids = any("least bid" in warning for warning in offer.warnings)
+        assert bids is (offer.price_kind is PriceKind.SPOT), offer.key
+
+
 def test_memory_tells_cards_of_one_name_apart(offers: list[Offer]) -> None:
     assert one(offers, "m4420-1xA100-40-SXM").hardware.gpu_memory_gib < 40.1
     assert one(offers, "m4421-1xA100-80-SXM").hardware.gpu_memory_gib > 79

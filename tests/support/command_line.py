@@ -79,7 +79,6 @@ def run_without_sockets(
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join([str(hooks), str(packages)]),
         "GPUBROKER_DATA_DIR": str(folder / "data"),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "LC_ALL": "C.UTF-8",
     }
     return subprocess.run(  # noqa: S603 - the arguments are those of the tests

@@ -15,21 +15,21 @@ _TWO_CLASSES = [
 ]
 
 
-def random_case(seed: int) -> Case:
-    """Draw a case; one seed always gives the same."""
+def random_case(seed: int, *, machines: Sequence[int] = (1, 2, 2)) -> Case:
+    """Draw a case; one seed always gives the same. `machines` lists the numbers to draw from."""
     draw = random.Random(seed)  # noqa: S311 - instances, not secrets
-    machines = [
+    boxes = [
         offer(f"{draw.uniform(1, 6):.2f}", name=f"m{number}", gpus=draw.choice([1, 2, 4]))
-        for number in range(draw.choice([1, 2, 2]))
+        for number in range(draw.choice(machines))
     ]
-    offers = [*machines, *_other_offers(draw, machines)]
+    offers = [*boxes, *_other_offers(draw, boxes)]
     with_spot = {one.machine for one in offers if one.price_kind is PriceKind.SPOT}
     classes = draw.choice([1, 1, 2])
     max_share = 0.0 if classes > 1 else draw.choice([0.0, 0.5, 1.0])
-    serve = _serving(draw, machines, with_spot if max_share else set(), classes)
+    serve = _serving(draw, boxes, with_spot if max_share else set(), classes)
     restartable = draw.random() < 0.6
     tokens = draw.uniform(8, 30) * 3600
-    runs = _training(draw, machines, with_spot if restartable else set())
+    runs = _training(draw, boxes, with_spot if restartable else set())
     has_run = draw.random() < 0.7
     peak = draw.uniform(1, 5)
     file = workloads(
@@ -47,7 +47,7 @@ def random_case(seed: int) -> Case:
         policy=_policy(draw),
         quotas=draw.choice([[], [{"provider": "acme", "price_kind": "on_demand", "gpus": 4}]]),
     )
-    owned = [(machines[0], 1)] if draw.random() < 0.3 else []
+    owned = [(boxes[0], 1)] if draw.random() < 0.3 else []
     return case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
 
 

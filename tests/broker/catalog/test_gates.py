@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from price_lists import GATES, NOON, after, an_offer, reserved
 
+from broker.catalog.bands import usd_per_gpu_hour
 from broker.catalog.gates import (
     DoubtedCount,
     HeldPrice,
@@ -13,7 +14,6 @@ from broker.catalog.gates import (
     Reason,
     screen,
     too_few,
-    usd_per_gpu_hour,
 )
 from broker.domain.offer import Fabric, Link, Offer, PriceKind, Virtualization
 from broker.specs.facts import NodeFacts
@@ -32,14 +32,14 @@ def spot(usd: str, *, zone: str | None = None, tier: str = "") -> Offer:
     [
         ("2.00", 1, False),
         ("0.01", 1, True),
-        ("40.00", 1, False),
-        ("40.01", 1, True),
-        ("320.00", 8, False),
-        ("320.08", 8, True),
+        ("60.00", 1, False),
+        ("60.01", 1, True),
+        ("480.00", 8, False),
+        ("480.08", 8, True),
         ("0.16", 8, False),
         ("0.15", 8, True),
         ("0.10", Fraction(1, 6), False),
-        ("7.00", Fraction(1, 6), True),
+        ("11.00", Fraction(1, 6), True),
     ],
 )
 def test_a_price_per_gpu_outside_the_band_is_held(

@@ -239,6 +239,7 @@ def test_a_refresh_that_breaks_in_between_leaves_everything_as_it_was(catalog: C
 
 
 def test_the_gates_of_the_settings_are_those_that_hold(catalog: Catalog) -> None:
-    strict = replace(GATES, max_usd_per_gpu_hour=GATES.min_usd_per_gpu_hour)
+    least = GATES.bands.min_usd_per_gpu_hour
+    strict = replace(GATES, bands=replace(GATES.bands, max_usd_per_gpu_hour=least))
     outcome = catalog.replace(a_reading(an_offer("2.00")), strict, now=NOON)
     assert outcome.quarantined == {"price_out_of_band": 1}

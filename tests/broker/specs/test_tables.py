@@ -18,9 +18,11 @@ KEYS = {
     "gpu_aliases.csv": ("spelling", "provider"),
     "gpus.csv": ("name",),
     "llms.csv": ("name",),
+    "market_prices.csv": ("gpu",),
     "nodes.csv": ("provider", "instance_type"),
     "provider_aliases.csv": ("alias",),
     "regions.csv": ("provider", "region"),
+    "sold_in.csv": ("provider", "type_prefix"),
     "subdivisions.csv": ("country", "code"),
     "user_regions.csv": ("name",),
 }

@@ -1,0 +1,149 @@
+"""The shipped examples over the recorded catalog: proven, accepted, and sensible to a buyer."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from broker.clock import system_clock
+from broker.domain.offer import Fabric, Link, Offer, PriceKind
+from broker.domain.plan import Plan, SolveSettings, Status
+from broker.examples.catalog import examples
+from broker.planning.catalog_view import CatalogSource
+from broker.planning.plans import plan_workloads, verify_plan
+from broker.planning.service import PlanningService, open_service
+from broker.planning.workloads_file import parse_workloads
+from broker.settings import Settings
+from providers.sheet.read import read_sheet
+
+SOLVE = SolveSettings(gap_fraction=0.01, time_limit_s=40.0, seed=0)
+SHEET = Path(__file__).parents[3].parent / "shared" / "data" / "prices" / "offers.csv"
+COMMITTED = (PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.OWNED)
+RECORDED = CatalogSource(recorded=True)
+TEXTS = {example.name: example.text for example in examples()}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> PlanningService:
+    return open_service(Settings(data_dir=tmp_path_factory.mktemp("data")), system_clock)
+
+
+@pytest.fixture(scope="module")
+def plan_of(service: PlanningService) -> partial[Plan]:
+    plans: dict[str, Plan] = {}
+    return partial(_plan, service, plans)
+
+
+def _plan(service: PlanningService, plans: dict[str, Plan], name: str) -> Plan:
+    if name not in plans:
+        plans[name] = plan_workloads(
+            parse_workloads(TEXTS[name], name),
+            service.view(RECORDED),
+            SOLVE,
+            specs=service.specs,
+            settings=service.settings,
+            progress=lambda _: None,
+        )
+    return plans[name]
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_an_example_is_proven_within_five_percent_and_accepted(
+    name: str, plan_of: partial[Plan], service: PlanningService
+) -> None:
+    plan = plan_of(name)
+    assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
+    assert plan.gap_fraction <= 0.05
+    violations = verify_plan(
+        Plan.model_validate_json(plan.model_dump_json(by_alias=True)),
+        parse_workloads(TEXTS[name], name),
+        service.view(RECORDED),
+        specs=service.specs,
+        settings=service.settings,
+    )
+    assert violations == ()
+
+
+def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(plan_of: partial[Plan]) -> None:
+    plan = plan_of("70b-two-continents.yaml")
+    (run,) = plan.training
+    shape = run.candidate.shape
+    assert run.candidate.nodes > 1
+    assert shape.link is Link.NVSWITCH
+    assert shape.fabric in (Fabric.INFINIBAND, Fabric.EFA, Fabric.ROCE)
+    assert (shape.fabric_gbit_per_s or 0) >= 400
+
+
+def test_70b_serving_pays_for_a_fast_fabric_only_where_nodes_are_committed(
+    plan_of: partial[Plan],
+) -> None:
+    plan = plan_of("70b-two-continents.yaml")
+    offers = {offer.key: offer for offer in plan.offers}
+    rented = {
+        offers[one.offer].machine: offers[one.offer]
+        for one in plan.purchases
+        if one.price_kind not in COMMITTED
+    }
+    for group in plan.serving:
+        offer = rented.get(group.machine)
+        assert offer is None or (offer.hardware.shape.fabric_gbit_per_s or 0) < 400
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_a_run_that_is_not_restartable_never_sits_on_spot(
+    name: str, plan_of: partial[Plan]
+) -> None:
+    plan = plan_of(name)
+    fixed = {run.name for run in plan.workloads.training if not run.restartable}
+    assert not any(run.on_spot for run in plan.training if run.run in fixed)
+
+
+def test_committed_nodes_of_the_company_serve_and_train(plan_of: partial[Plan]) -> None:
+    plan = plan_of("company.yaml")
+    machine = "aws/p4d.24xlarge/us-east-1"
+    assert machine in {group.machine for group in plan.serving}
+    assert machine in {run.machine for run in plan.training}
+
+
+def test_a_small_team_commits_to_nothing(plan_of: partial[Plan]) -> None:
+    plan = plan_of("7b-small-team.yaml")
+    assert {one.price_kind for one in plan.purchases} <= {PriceKind.ON_DEMAND, PriceKind.SPOT}
+
+
+@pytest.mark.skipif(not SHEET.exists(), reason="the large price sheet is not here")
+def test_the_70b_example_works_on_a_real_sheet_and_buys_no_oddity(
+    service: PlanningService,
+) -> None:
+    reading = read_sheet(SHEET, service.specs)
+    assert reading.rows == 5728
+    assert reading.rows_used >= 3500
+    view = service.offers_from_sheet(SHEET)
+    name = "70b-two-continents.yaml"
+    plan = plan_workloads(
+        parse_workloads(TEXTS[name], name),
+        view,
+        SOLVE,
+        specs=service.specs,
+        settings=service.settings,
+        progress=lambda _: None,
+    )
+    assert plan.gap_fraction <= 0.05
+    usual = _median_usd_per_gpu_hour(view.offers)
+    for offer in plan.offers:
+        assert offer.place.region != "unknown"
+        assert offer.provider not in {"mithril", "replicate", "modal", "baseten", "aws-sagemaker"}
+        assert _usd_per_gpu_hour(offer) >= usual[offer.hardware.shape.gpu] * 0.3
+
+
+def _median_usd_per_gpu_hour(offers: tuple[Offer, ...]) -> Mapping[str, float]:
+    prices: dict[str, list[float]] = {}
+    for offer in offers:
+        if offer.price_kind is PriceKind.ON_DEMAND:
+            prices.setdefault(offer.hardware.shape.gpu, []).append(_usd_per_gpu_hour(offer))
+    return {gpu: median(found) for gpu, found in prices.items()}
+
+
+def _usd_per_gpu_hour(offer: Offer) -> float:
+    return float(offer.effective_usd_per_hour) / float(offer.hardware.shape.gpu_count)

@@ -1,0 +1,137 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import EXAMPLES, Ended, Gpubroker, Solve, Solved
+from tiny_files import write, write_sheet, write_workloads
+
+
+@pytest.fixture
+def solved(solve: Solve) -> Solved:
+    return solve("13b-smallest-card")
+
+
+@pytest.fixture
+def verify_changed(solved: Solved, gpubroker: Gpubroker, tmp_path: Path) -> Gpubroker:
+    """Verify the plan with one number of it changed; the path is keys and positions."""
+
+    def verify(path: str, new: Callable[[str], object], *options: str) -> Ended:
+        plan = json.loads(solved.plan.read_bytes())
+        *way, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+        at = plan
+        for key in way:
+            at = at[key]
+        old, at[last] = at[last], new(str(at[last]))
+        assert at[last] != old
+        file = write(tmp_path / "changed.json", json.dumps(plan))
+        return gpubroker("verify", str(file), str(solved.workloads), *options)
+
+    return verify
+
+
+@pytest.mark.parametrize("options", [[], ["--recorded"]])
+def test_a_plan_is_accepted_with_its_total(
+    options: list[str], solved: Solved, gpubroker: Gpubroker
+) -> None:
+    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), *options)
+    total = json.loads(solved.plan.read_bytes())["total_usd"]
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"accepted: {float(total):,.2f} USD in total, gap ")
+    assert ended.out.endswith(" rules checked\n")
+
+
+def test_each_small_example_is_accepted(solve: Solve, gpubroker: Gpubroker) -> None:
+    team = solve("7b-small-team")
+    ended = gpubroker("verify", str(team.plan), str(team.workloads), "--format", "json")
+    told = json.loads(ended.out)
+    assert ended.code == 0
+    assert (told["schema"], told["verdict"]) == ("gpubroker.verification/1", "accepted")
+    assert (told["status"], told["violations"]) == ("optimal", [])
+    assert told["rules"] >= 40
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "told"),
+    [
+        ("offers.0.usd_per_hour", lambda old: f"{float(old) / 2:.6f}", "the offer differs"),
+        ("purchases.0.usd", lambda old: f"{float(old) - 1:.6f}", "purchase_cost of"),
+        ("purchases.1.upfront_usd", lambda _: "0", "upfront_usd is 0.000000; by its offer"),
+        ("purchases.0.steps.0.nodes", lambda old: int(old) + 1, "node_hours of"),
+        ("purchases.0.steps.0.from_at", lambda _: "2026-11-30T22:00:00Z", "not inside the hor"),
+        ("purchases.1.steps.0.to_at", lambda _: "2026-12-30T00:00:00Z", "node_hours of"),
+        (
+            "serving.0.candidate.rates.0.requests_per_s",
+            lambda old: float(old) * 1.01,
+            "serving_options of",
+        ),
+        ("serving.0.steps.0.requests_per_s.0", lambda old: float(old) / 2, "serve_load of"),
+        ("bound_usd", lambda old: f"{float(old) + 1:.6f}", "proof of plan"),
+        ("cost_lines.0.usd", lambda _: "1", "the cost lines add up to"),
+        ("catalog.snapshot", lambda old: old[:-1] + "x", "the catalog never was"),
+    ],
+)
+def test_a_plan_with_one_number_changed_is_refused_with_the_reason(
+    path: str, new: Callable[[str], object], told: str, verify_changed: Gpubroker
+) -> None:
+    ended = verify_changed(path, new)
+    assert ended.code == 2
+    assert told in ended.err
+    error, hint = ended.err.splitlines()
+    assert error.startswith("error: ")
+    assert hint.startswith("hint: ")
+
+
+def test_the_violations_are_told_as_data(verify_changed: Gpubroker) -> None:
+    told = yaml.safe_load(verify_changed("purchases.0.usd", lambda _: "1", "--format", "yaml").out)
+    assert told["verdict"] == "refused"
+    assert set(told["violations"][0]) == {"rule", "subject", "message"}
+    assert told["violations"][0]["rule"] == "purchase_cost"
+
+
+def test_the_violations_are_a_table_of_80_columns(verify_changed: Gpubroker) -> None:
+    table = verify_changed("purchases.0.usd", lambda _: "1").out.splitlines()
+    assert table[0].split()[0] == "rule"
+    assert any(line.startswith("purchase_cost") for line in table)
+    assert max(map(len, table)) <= 80
+
+
+def test_a_plan_for_other_workloads_is_refused(
+    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    text = solved.workloads.read_text().replace("peak: 9", "peak: 10")
+    ended = gpubroker("verify", str(solved.plan), str(write(tmp_path / "w.yaml", text)))
+    assert ended.code == 2
+    assert "the plan is for other workloads" in ended.err
+    assert "peak: 9.0 is not 10.0" in ended.err
+
+
+def test_many_violations_are_cut_in_a_table_only(solved: Solved, gpubroker: Gpubroker) -> None:
+    arguments = ("verify", str(solved.plan), str(EXAMPLES / "7b-small-team.yaml"))
+    told = json.loads(gpubroker(*arguments, "--format", "json").out)
+    count = len(told["violations"])
+    ended = gpubroker(*arguments)
+    assert f"{count - 20} more; --format json has all" in ended.err
+    assert f"(and {count - 1} more)" in ended.err
+
+
+def test_a_plan_is_refused_over_another_catalog(
+    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    sheet = str(write_sheet(tmp_path))
+    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), "--sheet", sheet)
+    assert ended.code == 2
+    assert "the plan is refused: inputs of catalog: the catalog snapshot is" in ended.err
+
+
+def test_a_plan_from_the_store_is_checked_against_the_store(
+    gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    workloads = write_workloads(tmp_path, ("services:", "policy: {allow_stale: true}\nservices:"))
+    out = tmp_path / "plan.json"
+    assert gpubroker("refresh", "--recorded", "--provider", "runpod").code == 0
+    assert gpubroker("plan", str(workloads), "--out", str(out)).code == 0
+    assert gpubroker("verify", str(out), str(workloads)).out.startswith("accepted: ")
+    wrong = gpubroker("verify", str(out), str(workloads), "--recorded")
+    assert "the plan is refused: inputs of catalog: the catalog snapshot is" in wrong.err

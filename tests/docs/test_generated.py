@@ -1,0 +1,51 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def generate_docs(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own tool
+        [sys.executable, "tools/generate_docs.py", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        env={"PATH": os.defpath, "HOME": "/nowhere", "PYTHONUTF8": "1"},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "part", ["docs/program.md", "docs/workloads-file.md", "commands", "providers"]
+)
+def test_what_is_generated_is_in_step(part: str) -> None:
+    ended = generate_docs("--check", "--only", part)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_readme_shows_what_make_plan_prints() -> None:
+    ended = generate_docs("--check", "--only", "plan")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_difference_is_told_and_ends_with_1(tmp_path: Path) -> None:
+    log = tmp_path / "test.log"
+    log.write_text("0 passed in 0.00s\n", encoding="utf-8")
+    ended = generate_docs("--check", "--only", "commands", "--test-log", str(log))
+    assert ended.returncode == 1
+    assert "+0 passed in 0.00s" in ended.stdout
+    assert "make docs" in ended.stdout
+
+
+def test_the_readme_shows_that_every_check_passed(readme: str) -> None:
+    block = readme.partition("<!-- test: begin -->")[2].partition("<!-- test: end -->")[0]
+    for told in ("$ make test", "already formatted", "All checks passed!", "no issues found"):
+        assert told in block
+    assert "5 kept, 0 broken" in block
+    assert " passed" in block
+    assert "failed" not in block
