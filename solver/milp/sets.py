@@ -134,11 +134,10 @@ class RunOption:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Machines that draw on the same GPUs, and how many of those there are."""
+    """GPUs that several offers draw on, and how many of those there are."""
 
     pool: str
     gpus: int
-    machines: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +272,11 @@ def _committed(
 
 def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
     gpus: dict[str, int] = {}
-    machines: dict[str, set[int]] = {}
     for offer in case.offers:
         if offer.stock is not None and offer.machine in position:
             pool, count = offer.stock
             gpus[pool] = min(count, gpus.get(pool, count))
-            machines.setdefault(pool, set()).add(position[offer.machine])
-    return tuple(Stock(pool, gpus[pool], tuple(sorted(machines[pool]))) for pool in sorted(gpus))
+    return tuple(Stock(pool, gpus[pool]) for pool in sorted(gpus))
 
 
 def _kinds_and_groups(

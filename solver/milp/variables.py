@@ -87,7 +87,7 @@ class Columns:
 
 def most_classes(sets: Sets) -> int:
     """Give the largest number of size classes of any service, at least 1."""
-    return max((len(group.rates) for group in sets.groups), default=1)
+    return max((len(demand.load_requests_per_s) for demand in sets.demands), default=1)
 
 
 def routed_groups(sets: Sets) -> tuple[int, ...]:

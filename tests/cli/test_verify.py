@@ -107,13 +107,11 @@ def test_a_plan_for_other_workloads_is_refused(
     assert "peak: 9.0 is not 10.0" in ended.err
 
 
-def test_many_violations_are_cut_in_a_table_only(solved: Solved, gpubroker: Gpubroker) -> None:
-    arguments = ("verify", str(solved.plan), str(EXAMPLES / "7b-small-team.yaml"))
-    told = json.loads(gpubroker(*arguments, "--format", "json").out)
-    count = len(told["violations"])
-    ended = gpubroker(*arguments)
-    assert f"{count - 20} more; --format json has all" in ended.err
-    assert f"(and {count - 1} more)" in ended.err
+def test_many_violations_are_cut_in_a_table(solved: Solved, gpubroker: Gpubroker) -> None:
+    ended = gpubroker("verify", str(solved.plan), str(EXAMPLES / "7b-small-team.yaml"))
+    cut, error, _ = ended.err.splitlines()
+    assert cut.endswith(" more; --format json has all")
+    assert error.endswith(f" (and {int(cut.split()[0]) + 19} more)")
 
 
 def test_a_plan_is_refused_over_another_catalog(

@@ -66,7 +66,7 @@ def _ways_to_pay(draw: random.Random, machine: Offer) -> Iterator[Offer]:
     price = float(machine.usd_per_hour)
     if draw.random() < 0.5:
         usd = f"{price * draw.uniform(0.3, 1.1):.2f}"
-        yield _twin(machine, usd, PriceKind.SPOT, _limits(draw, machine))
+        yield _twin(machine, usd, PriceKind.SPOT, _limits(draw))
     for term_months in (1, 12):
         for payment in (Payment.NO_UPFRONT, Payment.PARTIAL_UPFRONT):
             if draw.random() < 0.3:
@@ -91,10 +91,9 @@ def _twin(machine: Offer, usd: str, kind: PriceKind, limits: Limits) -> Offer:
     return twin.model_copy(update={"limits": limits})
 
 
-def _limits(draw: random.Random, machine: Offer) -> Limits:
-    gpus = int(machine.hardware.shape.gpu_count)
+def _limits(draw: random.Random) -> Limits:
     return draw.choice(
-        [Limits(), Limits(), Limits(stock_nodes=2), Limits(stock_pool="host", stock_gpus=3 * gpus)]
+        [Limits(), Limits(), Limits(stock_nodes=2), Limits(stock_pool="host", stock_gpus=6)]
     )
 
 
