@@ -27,11 +27,12 @@ class _Single:
 
 def best_single_provider(
     case: Case, limits: Limits, pool: SolverPool, clock: Monotonic = time.monotonic
-) -> Comparison:
+) -> Comparison | None:
     """Find the cheapest plan that buys from one provider only; owned nodes stay.
 
     Providers are solved in the order of their relaxed bounds, until the next one's bound is above
-    the best plan found, or the time is up: then the bound tells what was not looked at.
+    the best plan found, or the time is up: then the bound tells what was not looked at. None
+    means that the time was up before any plan was found, so nothing can be said.
     """
     ends_at = clock() + limits.time_limit_s
     singles = sorted(_singles(case, pool), key=lambda one: (one.at_least_usd, one.provider))
@@ -52,7 +53,7 @@ def best_single_provider(
         bounds.append(float(optimum.bound_usd))
         if best is None or optimum.total_usd < best[1].total_usd:
             best = (single.provider, optimum)
-    return _comparison(best, bounds)
+    return None if best is None and bounds else _comparison(best, bounds)
 
 
 def _singles(case: Case, pool: SolverPool) -> Iterator[_Single]:

@@ -73,7 +73,7 @@ def _plan(
     report: CaseReport,
     catalog: Catalog,
     settings: SolveSettings,
-    solved: tuple[Optimum, Comparison],
+    solved: tuple[Optimum, Comparison | None],
 ) -> Plan:
     optimum, comparison = solved
     case = report.case
@@ -95,9 +95,9 @@ def _plan(
         serving=optimum.serving,
         training=optimum.training,
         cost_lines=optimum.cost_lines,
-        comparisons=(comparison,),
+        comparisons=(comparison,) if comparison is not None else (),
         rejected=(*report.rejected, *_outbid(case, optimum)),
-        warnings=tuple(_warnings(report, optimum, used)),
+        warnings=tuple(_warnings(report, optimum, used, compared=comparison is not None)),
         workloads=case.workloads,
         offers=used,
     )
@@ -120,13 +120,17 @@ def _outbid(case: Case, optimum: Optimum) -> Iterator[RejectedCount]:
         )
 
 
-def _warnings(report: CaseReport, optimum: Optimum, used: Sequence[Offer]) -> Iterator[str]:
-    yield from report.warnings
+def _warnings(
+    report: CaseReport, optimum: Optimum, used: Sequence[Offer], *, compared: bool
+) -> Iterator[str]:
     if optimum.status is Status.INFEASIBLE:
         yield from _hopeless(report, optimum)
         return
+    yield from report.warnings
     if optimum.ran_out_of_time:
         yield "the time limit ended the search before the gap was reached"
+    if not compared:
+        yield "no plan with one provider alone was found in the time, so none is compared"
     later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
     if later:
         yield (
@@ -163,10 +167,23 @@ def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
             found = True
             yield f"{run.name} fits nowhere: {_why(report, run.name)}"
     if not found:
-        yield (
-            "each workload fits somewhere, but not all together within the quotas, stock, "
-            "windows, budget and limits of the policy"
-        )
+        rules = ", ".join(_rules_in_force(case)) or "the stock that the offers state"
+        yield f"each workload fits somewhere, but not all together; what limits them: {rules}"
+
+
+def _rules_in_force(case: Case) -> Iterator[str]:
+    """Name the fields of the workloads file that can make workloads clash, with their values."""
+    workloads = case.workloads
+    policy = workloads.policy
+    if policy.budget_usd_per_month is not None:
+        yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
+    if policy.commitments.max_upfront_usd is not None:
+        yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
+    for number, quota in enumerate(workloads.quotas):
+        yield f"quotas[{number}] {quota.gpus} GPUs of {quota.provider}"
+    for number, run in enumerate(workloads.training):
+        first, last = run.window.earliest, run.window.deadline
+        yield f"training[{number}].window {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
 
 
 def _why(report: CaseReport, workload: str) -> str:

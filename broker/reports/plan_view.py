@@ -50,8 +50,7 @@ def plan_page(plan: Plan) -> RenderableType:
         _work(plan),
         Text(),
         _costs(plan),
-        Text(),
-        _rejected(plan),
+        *_rejected(plan),
         *_warnings(plan),
     )
 
@@ -149,14 +148,17 @@ def _costs(plan: Plan) -> Table:
     return table
 
 
-def _rejected(plan: Plan) -> Table:
+def _rejected(plan: Plan) -> Iterator[RenderableType]:
+    if not plan.rejected:
+        return
     table = _table("Why not the others")
     table.add_column("offers", justify="right")
     table.add_column("reason", overflow="fold")
     table.add_column("such as", overflow="fold")
     for one in sorted(plan.rejected, key=lambda one: -one.offers)[:_SHOWN_REASONS]:
         table.add_row(f"{one.offers:,}", one.reason, one.example)
-    return table
+    yield Text()
+    yield table
 
 
 def _warnings(plan: Plan) -> Iterator[Text]:
