@@ -15,6 +15,14 @@ def lines(program: Program, family: str) -> list[str]:
     return [_line(rows, number, names) for number in range(len(rows.keys))]
 
 
+def term_lines(program: Program, term: str) -> list[str]:
+    """Write one term of the objective as text, one column a line: dollars and name."""
+    cost = next(one for one in program.terms if one.term == term)
+    names = column_names(program)
+    pairs = zip(cost.column.tolist(), cost.usd.tolist(), strict=True)
+    return [f"{term}: {usd:+.6g} {names[column]}" for column, usd in pairs]
+
+
 def column_names(program: Program) -> list[str]:
     """Name every column by its block and position."""
     return [

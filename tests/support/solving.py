@@ -6,7 +6,7 @@ from dataclasses import replace
 from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import CatalogRef, Plan, SolveSettings, Status
-from solver.milp.optimize import Optimum, has_hopeless_workload, optimum_of
+from solver.milp.optimize import Optimum, optimum_of
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.sets import build_sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model

@@ -1,0 +1,160 @@
+"""No family may be left out: without it an optimal cost changes, or the check refuses the plan.
+
+Two families are cuts that the others imply: they only make the relaxation tighter. One keeps
+columns in line that no plan gains by, and is tested with a reward on them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from random_cases import random_case
+from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
+from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
+from two_by_two import two_by_two
+
+from broker.domain.case import Case
+from broker.domain.offer import Limits, PriceKind
+from broker.verification.check import check
+from solver.milp.constraints import CONSTRAINTS
+from solver.milp.objective.terms import TermCost
+from solver.milp.optimize import optimum_of
+from solver.milp.program import Program
+
+FAMILIES = [one.__name__ for one in CONSTRAINTS]
+IMPLIED_CUTS = ["fewest_replicas", "run_slots"]
+NEVER_GAINED_BY = "run_link"
+SEEDS = range(30)
+_WEEK_FROM_SUNDAY = {"start": "2026-12-06", "days": 7, "slot": "24 h"}
+
+
+@pytest.mark.parametrize(
+    "family", [name for name in FAMILIES if name not in {*IMPLIED_CUTS, NEVER_GAINED_BY}]
+)
+def test_a_plan_without_the_family_costs_less_or_is_refused(family: str) -> None:
+    assert any(_is_noticed(family, one) for one in _cases(family))
+
+
+@pytest.mark.parametrize("family", IMPLIED_CUTS)
+def test_an_implied_cut_never_changes_the_optimal_cost(family: str) -> None:
+    noticed = [seed for seed in SEEDS if _is_noticed(family, random_case(seed))]
+    assert noticed == []
+    assert not _is_noticed(family, two_by_two())
+
+
+def test_a_gang_of_an_option_that_is_not_used_stays_down_even_if_that_is_rewarded() -> None:
+    box, other = offer("1", name="box"), offer("1", name="other")
+    file = workloads(training=[run_entry(8 * 3600, restartable=True)])
+    runs = [training(box), training(other)]
+    of = case(file, [box, other], training=runs, owned=[(box, 1), (other, 1)])
+    assert _refused_with_reward(of, program_of(of)) == set()
+    assert "runs" in _refused_with_reward(of, program_of(of, without=NEVER_GAINED_BY))
+
+
+def _cases(family: str) -> Iterator[Case]:
+    if family in BY_HAND:
+        yield BY_HAND[family]()
+    yield two_by_two(max_groups=1 if family == "one_kind" else 2)
+    yield from (random_case(seed) for seed in SEEDS)
+
+
+def _is_noticed(family: str, of: Case) -> bool:
+    whole, without = program_of(of), program_of(of, without=family)
+    solution = solution_of(without)
+    usd, least_usd = objective_usd(without, solution), objective_usd(whole, solution_of(whole))
+    if usd != least_usd and not same_cost(usd, least_usd):
+        return True
+    optimum = optimum_of(without, solution, EXACT)
+    return bool(check(assembled(of, optimum), of))
+
+
+def _refused_with_reward(of: Case, program: Program) -> set[str]:
+    """Reward each slot of each gang with a cent, and name the rules that the plan breaks."""
+    gang_up = program.columns.gang_up
+    column = np.arange(gang_up.start, gang_up.start + gang_up.size)
+    reward = TermCost("reward", column, -0.01 * gang_up.upper.ravel())
+    rewarded = replace(program, terms=(*program.terms, reward))
+    optimum = optimum_of(program, solution_of(rewarded), EXACT)
+    plan = assembled(of, optimum).model_copy(
+        update={"bound_usd": optimum.total_usd, "gap_fraction": 0.0}
+    )
+    return {one.rule for one in check(plan, of)}
+
+
+def _idle_weekend() -> Case:
+    """Load on weekdays alone, and one replica to keep."""
+    box = offer("1")
+    curve = {"requests_per_s": {"mean": 1, "peak": 1, "weekend_factor": 0}}
+    file = workloads(
+        services=[service_entry(1, 1, traffic=curve, min_replicas=1)],
+        horizon=_WEEK_FROM_SUNDAY,
+        policy={"max_groups": 2},
+    )
+    return case(file, [box], serving=[serving(box, [1])])
+
+
+def _free_on_sunday_and_saturday(*, restartable: bool, startup_s: float) -> Case:
+    """An owned node that serves from Monday to Friday; a run of 40 h takes two days at least.
+
+    In two pieces, on the Sunday and the Saturday, it would cost nothing; in one it takes a day on a
+    rented node. With 6 h to start, two pieces in two days do 36 h.
+    """
+    box = offer("1")
+    curve = {"requests_per_s": {"mean": 1, "peak": 1, "weekend_factor": 0}}
+    run = run_entry(
+        40 * 3600,
+        restartable=restartable,
+        window={"earliest": "2026-12-06", "deadline": "2026-12-13"},
+    )
+    file = workloads(
+        services=[service_entry(1, 1, traffic=curve, min_replicas=0)],
+        training=[run],
+        horizon=_WEEK_FROM_SUNDAY,
+    )
+    return case(
+        file,
+        [box],
+        serving=[serving(box, [1])],
+        training=[training(box, startup_s=startup_s)],
+        owned=[(box, 1)],
+    )
+
+
+def _one_node_in_stock() -> Case:
+    """Two replicas, one of them on spot; of the cheap machine there is one node in all."""
+    limits = {"limits": Limits(stock_nodes=1)}
+    firm, spot = offer("2").model_copy(update=limits), offer("1", kind=PriceKind.SPOT)
+    other = offer("9", name="other")
+    file = workloads(services=[service_entry(2, 2, spot={"max_share": 0.5})])
+    return case(
+        file,
+        [firm, spot.model_copy(update=limits), other],
+        serving=[serving(firm, [1]), serving(firm, [1], on_spot=True), serving(other, [1])],
+    )
+
+
+def _no_cash_upfront() -> Case:
+    box = offer("4")
+    year = offer("1", kind=PriceKind.RESERVED, term_months=12, upfront_usd="8760")
+    policy = {"commitments": {"max_upfront_usd": 8759}}
+    file = workloads(services=[service_entry(1, 1)], policy=policy)
+    return case(file, [box, year], serving=[serving(box, [1])])
+
+
+def _too_little_money() -> Case:
+    """A day costs 24, and 700 a month are 23.01 a day."""
+    box = offer("1")
+    file = workloads(services=[service_entry(1, 1)], policy={"budget_usd_per_month": 700})
+    return case(file, [box], serving=[serving(box, [1])])
+
+
+BY_HAND: Mapping[str, Callable[[], Case]] = {
+    "min_replicas": _idle_weekend,
+    "run_start": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
+    "run_work": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
+    "run_contiguous": lambda: _free_on_sunday_and_saturday(restartable=False, startup_s=0),
+    "shared_stock": _one_node_in_stock,
+    "upfront_cap": _no_cash_upfront,
+    "budget": _too_little_money,
+}
