@@ -1,6 +1,7 @@
 """Laws between two cases that differ in one thing, on random cases."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import pytest
 from changed_cases import (
@@ -13,7 +14,8 @@ from changed_cases import (
     without_runs,
 )
 from random_cases import random_case
-from solving import EXACT, least_usd, no_dearer, program_of, same_cost, solution_of, solved
+from solving import EXACT, least_usd, no_dearer, program_of, same_cost, solved
+from tiny_cases import HOUR, START
 from wide_cases import wide_case
 
 from broker.domain.case import Case
@@ -155,4 +157,5 @@ def _with_constant_load(of: Case) -> Case:
     for number, service in enumerate(of.workloads.services):
         peak = service.traffic.requests_per_s.peak
         changes[f"services.{number}.traffic.requests_per_s.mean"] = peak
-    return with_workloads(of, changes)
+    owned = tuple(replace(one, until=START + 16 * HOUR) for one in of.owned)
+    return replace(with_workloads(of, changes), owned=owned)
