@@ -22,33 +22,37 @@ WorkloadsArgument = Annotated[
 ]
 
 
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Write the plan as JSON to this file, too."),
+]
+TimeLimitOption = Annotated[
+    float,
+    typer.Option("--time-limit", metavar="SECONDS", help="End the search after so many seconds."),
+]
+GapOption = Annotated[
+    float,
+    typer.Option(
+        "--gap",
+        metavar="FRACTION",
+        help="End it when the cost is proven to be so close to the least possible.",
+    ),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the search.")]
+
+
 def plan(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
     workloads: WorkloadsArgument,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the plan as JSON to this file, too."),
-    ] = None,
+    out: OutOption = None,
     recorded: RecordedOption = False,
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
     as_of: AsOfOption = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", help="End the search after so many seconds."
-        ),
-    ] = 40,
-    gap: Annotated[
-        float,
-        typer.Option(
-            "--gap",
-            metavar="FRACTION",
-            help="End it when the cost is proven to be so close to the least possible.",
-        ),
-    ] = 0.01,
-    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the search.")] = 0,
+    time_limit: TimeLimitOption = 40,
+    gap: GapOption = 0.01,
+    seed: SeedOption = 0,
     form: FormatOption = "table",
 ) -> None:
     """Find the cheapest purchases that meet the workloads, with a proof of how cheap.

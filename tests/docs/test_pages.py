@@ -83,7 +83,7 @@ def test_a_duration_and_a_size_are_written_as_the_page_of_keys_says(pages: dict[
     assert {"12 min", "800 ms", "1h", "2 TB"} == set(written)
     text = next(one.text for one in examples() if one.name == "70b-two-continents.yaml")
     for unit in written:
-        key = "size: 2 TB" if unit.endswith("TB") else "max_network_rtt: 90 ms"
+        key = "size: 2 TB" if unit.endswith("TB") else "max_network_rtt: 60 ms"
         assert key in text
         parse_workloads(text.replace(key, f"{key.partition(':')[0]}: {unit}"), unit)
 

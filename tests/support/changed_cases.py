@@ -120,7 +120,7 @@ def _committed(of: Offer, like: Commitment | None, usd_per_hour: str) -> Offer:
         update={
             "price_kind": PriceKind.RESERVED,
             "usd_per_hour": Decimal(usd_per_hour).quantize(Decimal("0.000001")),
-            "commitment": Commitment(term_months=term_months, payment=Payment.NO_UPFRONT),
+            "commitment": Commitment(term_months=term_months, payment=Payment.MONTHLY),
         }
     )
 

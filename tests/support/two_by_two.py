@@ -13,6 +13,7 @@ from tiny_cases import START, case, offer, run_entry, service_entry, serving, tr
 
 from broker.domain.case import Case, OwnedNodes
 from broker.domain.offer import Limits, Offer, PriceKind
+from broker.domain.workload import Workloads
 
 SIZES = [
     {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
@@ -35,7 +36,26 @@ def two_by_two(**policy: object) -> Case:
         offer("2", name="big", gpus=2, kind=PriceKind.RESERVED, term_months=1, upfront_usd="365"),
         offer("1", name="big", gpus=2, kind=PriceKind.RESERVED, term_months=12, upfront_usd="8760"),
     ]
-    file = workloads(
+    drawn = case(
+        _file(policy),
+        offers,
+        serving=[
+            serving(big, [4, 1]),
+            serving(big, [4, 1], on_spot=True),
+            serving(small, [2, 0.5]),
+        ],
+        training=[
+            training(big, run="tune", tokens_per_s=1),
+            training(big, run="tune", tokens_per_s=0.8, on_spot=True, startup_s=1800),
+            training(small, run="eval", nodes=2, egress_usd="7.5"),
+        ],
+    )
+    until = START + timedelta(days=4)
+    return replace(drawn, owned=(OwnedNodes(big.machine, 1, until),))
+
+
+def _file(policy: Mapping[str, object]) -> Workloads:
+    return workloads(
         services=[
             service_entry(
                 4,
@@ -61,22 +81,6 @@ def two_by_two(**policy: object) -> Case:
             {"provider": "zeta", "gpus": 0},
         ],
     )
-    drawn = case(
-        file,
-        offers,
-        serving=[
-            serving(big, [4, 1]),
-            serving(big, [4, 1], on_spot=True),
-            serving(small, [2, 0.5]),
-        ],
-        training=[
-            training(big, run="tune", tokens_per_s=1),
-            training(big, run="tune", tokens_per_s=0.8, on_spot=True, startup_s=1800),
-            training(small, run="eval", nodes=2, egress_usd="7.5"),
-        ],
-    )
-    until = START + timedelta(days=4)
-    return replace(drawn, owned=(OwnedNodes(big.machine, 1, until),))
 
 
 def _pooled(of: Offer) -> Offer:

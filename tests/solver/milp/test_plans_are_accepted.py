@@ -1,0 +1,52 @@
+"""Every plan that the program makes of a random case is one that the independent check accepts."""
+
+import pytest
+from random_cases import random_case
+from solving import EXACT, assembled, same_cost, solved
+from wide_cases import wide_case
+
+from broker.domain.case import Case
+from broker.domain.plan import Status
+from broker.verification.check import check
+from solver.milp.optimize import optimize
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_the_plan_of_a_random_case_is_accepted(seed: int) -> None:
+    _is_accepted(random_case(seed))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_plan_of_a_wide_case_is_accepted(seed: int) -> None:
+    _is_accepted(wide_case(seed))
+
+
+def test_wide_cases_use_every_kind_of_limit_and_decision() -> None:
+    drawn = [wide_case(seed) for seed in range(30)]
+    optima = [optimize(one, EXACT) for one in drawn]
+    kinds = {one.price_kind.value for optimum in optima for one in optimum.purchases}
+    assert kinds == {"on_demand", "spot", "reserved", "owned"}
+    assert any(len(optimum.training) > 1 for optimum in optima)
+    assert any(len({one.service for one in optimum.serving}) > 1 for optimum in optima)
+    assert any(len({one.user_region for one in optimum.serving}) > 1 for optimum in optima)
+    assert any(not one.workloads.services for one in drawn)
+    used = [
+        offer
+        for one, optimum in zip(drawn, optima, strict=True)
+        for offer in one.offers
+        if offer.key in {purchase.offer for purchase in optimum.purchases}
+    ]
+    assert any(offer.limits.stock_pool for offer in used)
+    assert any(offer.limits.stock_nodes for offer in used)
+    assert any(offer.limits.max_nodes for offer in used)
+
+
+def _is_accepted(of: Case) -> None:
+    """Take the plan of the whole program, and the one that is found step by step."""
+    whole, stepwise = solved(of), optimize(of, EXACT)
+    for optimum in (whole, stepwise):
+        plan = assembled(of, optimum)
+        assert check(plan, of, snapshot="c5a1", workloads_sha256="10ad") == ()
+        assert (plan.status is Status.INFEASIBLE) == (not plan.purchases)
+    assert stepwise.status is whole.status
+    assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
