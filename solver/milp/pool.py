@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -44,15 +45,24 @@ class SolverPool:
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Let a child that is started here inherit a mask without Ctrl-C, from its first moment on.
+    """Start a child with a mask without Ctrl-C, and put off our own Ctrl-C until it has started.
 
-    A terminal sends Ctrl-C to all processes: ours ends its children, which would print tracebacks.
+    A terminal sends Ctrl-C to all processes: ours ends its children, which would print tracebacks,
+    as would one whose start is broken off half way. The mask is for the child: another thread of
+    ours may still take the signal, hence the handler that waits.
     """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    can_mask = hasattr(signal, "pthread_sigmask")  # not on Windows
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_mask else set()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if can_mask:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        raise KeyboardInterrupt
