@@ -61,7 +61,8 @@ def _heading(plan: Plan) -> Text:
     names += [service.name for service in plan.workloads.services]
     text = Text("Purchase plan", style="bold")
     text.append(
-        f"  {horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}, {len(names)} workloads, "
+        f"  {horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}, "
+        f"{len(names)} workload{'s' * (len(names) != 1)}, "
         f"catalog {plan.catalog.snapshot[:12]}",
         style="not bold",
     )

@@ -43,7 +43,8 @@ class _Profile:
 
     @property
     def rank(self) -> tuple[bool, Decimal, str]:
-        prices = [offer.effective_usd_per_hour / self.gpus for offer in self.offers()]
+        used = [one for one in self.offers() if one is not self.spot or self.uses_spot]
+        prices = [offer.effective_usd_per_hour / self.gpus for offer in used]
         return (self.limited, min(prices, default=Decimal(0)), self.machine)
 
     @property
