@@ -2,6 +2,9 @@
 
 A machine is dominated when another one offers, for every way to pay and every option on it, one
 that costs no more and does no less. Any plan on the first then moves to the second as it is.
+
+It is a rule as well: what is dominated is not bought, even where its larger use would be the only
+thing that makes a commitment beyond the horizon pay for itself.
 """
 
 from collections import defaultdict

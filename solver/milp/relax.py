@@ -30,13 +30,28 @@ class Relaxed:
 
 
 def solve_relaxed(program: Program) -> Relaxed | None:
-    """Solve the program without whole numbers; None where even that has no solution."""
+    """Solve the program without whole numbers; None where even that has no solution.
+
+    Where GLOP gives up, HiGHS tries; where both do, nothing is known and nothing is claimed.
+    """
     proto = to_proto(program)
     proto.variables.integers[:] = [False] * len(proto.variables.integers)
     model = mathopt.Model.from_model_proto(proto)
-    result = mathopt.solve(model, mathopt.SolverType.GLOP)
-    if result.termination.reason is not mathopt.TerminationReason.OPTIMAL:
-        return None
+    for solver in (mathopt.SolverType.GLOP, mathopt.SolverType.HIGHS):
+        result = mathopt.solve(model, solver)
+        if result.termination.reason is mathopt.TerminationReason.INFEASIBLE:
+            return None
+        if result.termination.reason is mathopt.TerminationReason.OPTIMAL:
+            return _relaxed(program, model, result)
+    return _nothing_known(program)
+
+
+def _nothing_known(program: Program) -> Relaxed:
+    kinds, options = np.zeros(len(program.sets.kinds)), np.zeros(len(program.sets.run_options))
+    return Relaxed(0.0, kinds, kinds, options, options)
+
+
+def _relaxed(program: Program, model: mathopt.Model, result: mathopt.SolveResult) -> Relaxed:
     variables = list(model.variables())
     values, costs = result.variable_values(), result.reduced_costs()
     value = np.array([values[variable] for variable in variables])
