@@ -21,8 +21,9 @@ from providers.registry import adapters
 ROOT = Path(__file__).parents[1]
 EXAMPLE = "broker/examples/70b-two-continents.yaml"
 PLAN_COMMAND = ("plan", EXAMPLE, "--recorded")
-_DOTS = re.compile(r"^(gw\d|bringing up|[.sxX]+ *\[ *\d+%\]|$)|\.\.\.$|^[-─=]+$")
-"""Lines of `make test` that say nothing of its outcome."""
+_CHECKS = 5
+_OUTCOME = re.compile(r"already formatted$|passed!$|^Success: | KEPT\b| kept, |^\d+ passed\b.* in ")
+"""Lines of `make test` that say how a check ended; progress and headings are left out."""
 
 
 def plan_block() -> str:
@@ -42,8 +43,15 @@ def plan_block() -> str:
 
 
 def test_block(log: str) -> str:
-    """Show the outcome of each check in what `make test` printed."""
-    return _console("make test", [line for line in log.splitlines() if not _DOTS.search(line)])
+    """Show the outcome of each check in what `make test` printed.
+
+    Raises:
+        SystemExit: a check failed, or is missing.
+    """
+    shown = [line for line in log.splitlines() if _OUTCOME.search(line)]
+    if len(shown) < _CHECKS or "failed" in log.splitlines()[-1]:
+        raise SystemExit("this is no output of a make test that passed")
+    return _console("make test", shown)
 
 
 def commands_block() -> str:

@@ -35,11 +35,21 @@ def test_the_readme_shows_what_make_plan_prints() -> None:
 
 def test_a_difference_is_told_and_ends_with_1(tmp_path: Path) -> None:
     log = tmp_path / "test.log"
-    log.write_text("0 passed in 0.00s\n", encoding="utf-8")
+    told = "1 file already formatted\nAll checks passed!\nSuccess: no issues\n1 kept, 0 broken\n"
+    log.write_text(f"{told}..... [100%]\n5 passed in 0.01s\n", encoding="utf-8")
     ended = generate_docs("--check", "--only", "commands", "--test-log", str(log))
     assert ended.returncode == 1
-    assert "+0 passed in 0.00s" in ended.stdout
+    assert "+5 passed in 0.01s" in ended.stdout
+    assert "[100%]" not in ended.stdout
     assert "make docs" in ended.stdout
+
+
+def test_the_output_of_a_failed_test_run_is_not_taken(tmp_path: Path) -> None:
+    log = tmp_path / "test.log"
+    log.write_text("340 files already formatted\nAll checks passed!\n", encoding="utf-8")
+    ended = generate_docs("--check", "--only", "commands", "--test-log", str(log))
+    assert ended.returncode == 1
+    assert "no output of a make test that passed" in ended.stderr
 
 
 def test_the_readme_shows_that_every_check_passed(readme: str) -> None:
