@@ -1,7 +1,9 @@
 """Child processes that solve: they can be stopped at any moment, and use the other cores."""
 
 import multiprocessing
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,7 +20,9 @@ class SolverPool:
 
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(max_workers=workers, mp_context=context)
+        self._pool = ProcessPoolExecutor(
+            max_workers=workers, mp_context=context, initializer=_keep_off_stdout
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -41,6 +45,11 @@ class SolverPool:
         for process in list((self._pool._processes or {}).values()):  # noqa: SLF001 - no public way
             process.terminate()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _keep_off_stdout() -> None:
+    """Send to stderr what the solver's own code prints: stdout is for data."""
+    os.dup2(sys.stderr.fileno(), 1)
 
 
 @contextmanager

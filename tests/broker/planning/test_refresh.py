@@ -69,12 +69,12 @@ def test_a_provider_that_answers_too_late_is_given_up(catalog: Catalog) -> None:
     refresh(catalog, {"quick": quick, "slow": slow}, hours=1)
     slow.released.clear()
     try:
-        report = refresh(catalog, {"quick": quick, "slow": slow}, hours=2, timeout_s=0.3)
+        report = refresh(catalog, {"quick": quick, "slow": slow}, hours=2, timeout_s=1.5)
     finally:
         slow.released.set()
     late = by_provider(report)["slow"]
     assert (late.status, late.offers) == (RunStatus.FAILED, 1)
-    assert late.error == "slow: not done within 0.3 s"
+    assert late.error == "slow: not done within 1.5 s"
     assert by_provider(report)["quick"].status is RunStatus.REFRESHED
 
 
@@ -98,7 +98,7 @@ def test_a_provider_whose_time_is_up_is_not_asked_further() -> None:
     ((_, error),) = reader.read_all([adapter])
     assert "not done within 0.01 s" in str(error)
     threading.Event().wait(0.2)
-    assert adapter.pages == 1
+    assert adapter.pages <= 1  # none, where the machine is busy
 
 
 def test_a_bug_in_an_adapter_is_not_taken_for_a_failure_of_its_provider(catalog: Catalog) -> None:
