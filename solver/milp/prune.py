@@ -3,8 +3,9 @@
 A machine is dominated when another one offers, for every way to pay and every option on it, one
 that costs no more and does no less. Any plan on the first then moves to the second as it is.
 
-It is a rule as well: what is dominated is not bought, even where its larger use would be the only
-thing that makes a commitment beyond the horizon pay for itself.
+A commitment that outlives the horizon is bound to what services fill of its own machine, beside
+owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
+machines with one keep all their layouts.
 """
 
 from collections import defaultdict
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from broker.domain.case import Case, ServingOption, TrainingOption, breakeven_utilization
+from broker.domain.case import Case, ServingOption, TrainingOption, committed_hours
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.constraints.quota import is_under
@@ -41,6 +42,7 @@ class _Profile:
     committed: list[Offer] = field(default_factory=list)
     serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
+    outliving: set[str] = field(default_factory=set)
     limited: bool = False
     quotas: frozenset[int] = frozenset()
 
@@ -61,14 +63,14 @@ class _Profile:
 def prune(case: Case) -> Pruned:
     """Drop dominated candidates, commitments, options and machines; owned machines always stay."""
     case = replace(case, offers=_undominated_commitments(case))
-    case = drop_outpriced(replace(case, serving=_undominated_candidates(case.serving)))
+    bound = {offer.machine for offer in case.offers if _outlives(offer, case)}
+    case = drop_outpriced(replace(case, serving=_undominated_candidates(case.serving, bound)))
     owned = {one.machine for one in case.owned}
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
-    trend = case.workloads.policy.price_trend_per_year
     kept: list[_Profile] = []
     dominated: dict[str, str] = {}
     for profile in profiles:
-        better = next((one for one in kept if _dominates(one, profile, trend)), None)
+        better = next((one for one in kept if _dominates(one, profile)), None)
         if better is None or profile.machine in owned:
             kept.append(profile)
         else:
@@ -113,12 +115,17 @@ def _stands_for(cheaper: Offer, offer: Offer, case: Case) -> bool:
     )
 
 
-def _undominated_candidates(options: Iterable[ServingOption]) -> tuple[ServingOption, ...]:
+def _undominated_candidates(
+    options: Iterable[ServingOption], bound: set[str]
+) -> tuple[ServingOption, ...]:
     alike: dict[_Key, list[ServingOption]] = defaultdict(list)
     for one in options:
         alike[one.service, one.user_region, one.machine, str(one.on_spot)].append(one)
     kept: list[ServingOption] = []
     for same in alike.values():
+        if same[0].machine in bound:
+            kept.extend(same)
+            continue
         fewest = sorted(same, key=lambda one: (one.candidate.layout.gpus, one.candidate.id))
         chosen: list[ServingOption] = []
         for one in fewest:
@@ -149,6 +156,8 @@ def _profiles(case: Case) -> dict[str, _Profile]:
     for offer in case.offers:
         if offer.machine in profiles:
             _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
+            if _outlives(offer, case):
+                profiles[offer.machine].outliving.add(offer.key)
     for serving in case.serving:
         served = (serving.service, serving.user_region, str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
@@ -156,6 +165,10 @@ def _profiles(case: Case) -> dict[str, _Profile]:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)
     return profiles
+
+
+def _outlives(offer: Offer, case: Case) -> bool:
+    return float(committed_hours(offer)) > case.workloads.horizon.hours
 
 
 def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None:
@@ -171,12 +184,12 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
     profile.quotas = profile.quotas | frozenset(under)
 
 
-def _dominates(better: _Profile, worse: _Profile, trend: float) -> bool:
+def _dominates(better: _Profile, worse: _Profile) -> bool:
     copies = _copies(better, worse)
     if better.limited or better.quotas or copies == 0:
         return False
     return (
-        _firm_prices(better, worse, copies, trend)
+        _firm_prices(better, worse, copies)
         and _spot_prices(better, worse, copies)
         and all(
             _covers_serving(better.serving.get(key, []), options)
@@ -201,16 +214,14 @@ def _copies(better: _Profile, worse: _Profile) -> int:
     return 0 if worse.training or worse.gpus % better.gpus else worse.gpus // better.gpus
 
 
-def _firm_prices(better: _Profile, worse: _Profile, copies: int, trend: float) -> bool:
+def _firm_prices(better: _Profile, worse: _Profile, copies: int) -> bool:
     if worse.firm is not None and not _no_dearer(better.firm, worse.firm, copies):
         return False
     return all(
         _no_dearer(better.firm, one, copies)
-        or any(
-            _same_terms_no_dearer(two, one, copies)
-            and breakeven_utilization(two, better.firm, trend)
-            <= breakeven_utilization(one, worse.firm, trend)
-            for two in better.committed
+        or (
+            one.key not in worse.outliving
+            and any(_same_terms_no_dearer(two, one, copies) for two in better.committed)
         )
         for one in worse.committed
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 import numpy as np
 from ortools.math_opt import model_pb2
 from ortools.math_opt.python import mathopt
+from ortools.math_opt.solvers import highs_pb2
 
 from solver.milp.sets import Floats
 
@@ -52,6 +53,8 @@ def solve_model(model: bytes, limits: Limits, hint: Floats | None = None) -> Sol
         time_limit=timedelta(seconds=limits.time_limit_s),
         relative_gap_tolerance=limits.gap_fraction,
         random_seed=limits.seed,
+        # HiGHS does not look at the clock while it detects symmetry, which takes half a minute.
+        highs=highs_pb2.HighsOptionsProto(bool_options={"mip_detect_symmetry": False}),
     )
     hints = mathopt.ModelSolveParameters(solution_hints=_hints(variables, hint))
     result = mathopt.solve(problem, mathopt.SolverType.HIGHS, params=parameters, model_params=hints)

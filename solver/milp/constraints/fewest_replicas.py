@@ -11,10 +11,11 @@ from solver.milp.variables import Columns
 def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     """Ask for the whole replicas that the load needs even on the fastest group of the demand.
 
-        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_{c ∈ kinds[d]} kind_used[c]
+        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_{c ∈ firm kinds[d]} kind_used[c]
             ≥ ⌈ Σ_k load_requests_per_s[d,k,t] / max_g rate[g,k] ⌉    ∀ d ∈ demands, t ∈ periods
 
-    Implied by serve_load and integrality; it lifts the bound of small fleets.
+    Spares are firm, so only kinds with firm replicas hold some. Implied by serve_load and
+    integrality; it lifts the bound of small fleets.
     """
     if sets.has_one_kind:
         return rows_of("fewest_replicas", [], [])
@@ -23,7 +24,10 @@ def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     for number, group in enumerate(sets.groups):
         row = group.demand * len(periods) + periods
         parts.append(entries(row, columns.replicas.at(number, periods), 1.0))
+    with_firm = {group.kind for group in sets.groups if not group.on_spot}
     for number, kind in enumerate(sets.kinds):
+        if number not in with_firm:
+            continue
         row = kind.demand * len(periods) + periods
         used = columns.kind_used.at(np.full_like(periods, number))
         parts.append(entries(row, used, -float(sets.demands[kind.demand].spare)))
