@@ -3,8 +3,6 @@
 Counts over time are steps: they hold from `from_at` until `to_at`, and there is none in between.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -179,13 +177,3 @@ class Plan(Frozen):
         if lines != self.total_usd:
             raise ValueError(f"the cost lines add up to {lines}, but total_usd is {self.total_usd}")
         return self
-
-
-def cheapest_first(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Order comparisons by cost, those without a plan last."""
-    return sorted(comparisons, key=lambda one: (one.total_usd is None, one.total_usd or 0))
-
-
-def nodes_at(steps: Sequence[NodeStep], moment: datetime) -> int:
-    """Count the nodes in place at one instant."""
-    return sum(step.nodes for step in steps if step.from_at <= moment < step.to_at)

@@ -19,7 +19,6 @@ from broker.domain.workload import Quota
 from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
 
-DOMINATED = "dominated"
 _Key = tuple[str, ...]
 
 
