@@ -1,14 +1,73 @@
 """Every setting, from environment variables with the prefix GPUBROKER_."""
 
+import json
+import os
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from broker.domain.errors import ConfigurationError
+
+PREFIX = "GPUBROKER_"
+KEY_ENDINGS = ("_api_key", "_client_id", "_client_secret", "_access_key_id", "_secret_access_key")
+"""A variable of the environment that ends so is a key of a provider."""
+
+_REGIONS_ENDING = "_regions"
+
+DEFAULT_REGIONS: Mapping[str, tuple[str, ...]] = {
+    "aws": ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
+}
+"""Regions that are read where the user names none; an AWS price file has hundreds of megabytes."""
+
+
+class _ByProvider(PydanticBaseSettingsSource):
+    """Gathers the variables that are named after a provider: keys and regions."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
+        """Leave single fields to the other sources."""
+        del field
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, object]:
+        """Collect keys and regions from the environment.
+
+        Raises:
+            SettingsError: a list of regions is no JSON.
+        """
+        named = {
+            name.removeprefix(PREFIX).lower(): value
+            for name, value in os.environ.items()  # noqa: TID251 - this is where they are read
+            if name.startswith(PREFIX) and value
+        }
+        keys = {name: value for name, value in named.items() if name.endswith(KEY_ENDINGS)}
+        regions = {
+            name.removesuffix(_REGIONS_ENDING): _listed(name, value)
+            for name, value in named.items()
+            if name.endswith(_REGIONS_ENDING)
+        }
+        return {"keys": keys, "regions": {**DEFAULT_REGIONS, **regions}}
+
+
+def _listed(name: str, value: str) -> tuple[str, ...]:
+    try:
+        read: object = json.loads(value)
+    except ValueError:
+        read = None
+    if not (isinstance(read, list) and all(isinstance(one, str) for one in read)):
+        variable = f"{PREFIX}{name.upper()}"
+        raise SettingsError(f'{variable}: write a list as JSON: {variable}=["us-east-1"]')
+    return tuple(read)
 
 
 class Settings(BaseSettings):
@@ -19,12 +78,11 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("gpubroker"))
     """Folder of the catalog database."""
 
-    lambda_api_key: SecretStr | None = None
-    runpod_api_key: SecretStr | None = None
-    vast_api_key: SecretStr | None = None
+    keys: Annotated[Mapping[str, SecretStr], Field(repr=False)] = Field(default_factory=dict)
+    """Keys of providers by name: `lambda_api_key` from GPUBROKER_LAMBDA_API_KEY."""
 
-    aws_regions: tuple[str, ...] = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
-    """Regions whose AWS price files are read; each is some hundred megabytes."""
+    regions: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Regions to read by provider, from GPUBROKER_<PROVIDER>_REGIONS; see DEFAULT_REGIONS."""
 
     provider_timeout_s: Annotated[float, Field(gt=0)] = 600.0
     """Longest time that one provider may take in a refresh."""
@@ -60,6 +118,19 @@ class Settings(BaseSettings):
     max_row_drop: Annotated[float, Field(ge=0, le=1)] = 0.3
     """Trust gate: a provider that lists fewer rows by more than this share keeps its old offers."""
 
+    @classmethod
+    def settings_customise_sources(  # noqa: PLR0917 - the library's signature
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read what is passed, then the environment; keys and regions are named by provider."""
+        del dotenv_settings, file_secret_settings
+        return init_settings, _ByProvider(settings_cls), env_settings
+
     @property
     def database_path(self) -> Path:
         """Give the file of the catalog."""
@@ -88,5 +159,5 @@ def load_settings() -> Settings:
         ) from error
     except SettingsError as error:  # a list that is no JSON
         raise ConfigurationError(
-            f"settings: {error}", hint='write a list as JSON: GPUBROKER_AWS_REGIONS=["us-east-1"]'
+            f"settings: {error}", hint="correct or unset the environment variable"
         ) from error

@@ -29,6 +29,7 @@ from broker.domain.errors import ProviderError
 from broker.domain.offer import Commitment, Offer, Payment, PriceKind, Quote, Rejection, SpotTerms
 from broker.domain.quantities import HOURS_PER_MONTH, Instant, quantize_usd
 from broker.specs.load import NodeFacts, Specs
+from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.parse import Row, Unreadable, parse
 
@@ -117,8 +118,12 @@ class AzureCloud:
     """
 
     name = "azure"
+    keys: tuple[str, ...] = ()
 
-    def __init__(self, specs: Specs, *, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, specs: Specs, access: Access, *, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        del access  # the price list is public
         self._specs = specs
         self._pause = pause
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import httpx
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 from broker.domain.offer import (
     Hardware,
@@ -25,6 +25,7 @@ from broker.domain.offer import (
     Virtualization,
 )
 from broker.specs.load import NodeFacts, Specs, Unresolved
+from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.parse import Row, Unreadable, parse
 
@@ -67,15 +68,15 @@ class LambdaCloud:
     """Adapter for Lambda's public cloud."""
 
     name = "lambda"
+    keys: tuple[str, ...] = ("api_key",)
 
-    def __init__(self, specs: Specs, *, api_key: SecretStr | None = None) -> None:
+    def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
-        self._api_key = api_key
+        self._access = access
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
         """Ask for the single page."""
-        key = self._api_key
-        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        headers = self._access.bearer()
         yield http.get(URL, headers=headers)
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:

@@ -1,26 +1,50 @@
-"""The providers: one line each, and the order in which they are asked."""
+"""The providers: one line each, in the order in which they are asked."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import cast
 
 from broker.settings import Settings
 from broker.specs.load import Specs
+from providers.kit.access import Access
 from providers.kit.adapter import Adapter
 
-PROVIDERS = ("aws", "azure", "lambda", "runpod", "vast")
+_MakeAdapter = Callable[[Specs, Access], Adapter]
+
+_ADAPTERS: Mapping[str, str] = MappingProxyType(
+    {
+        "aws": "providers.aws.adapter:AwsCloud",
+        "azure": "providers.azure:AzureCloud",
+        "lambda": "providers.lambda_cloud:LambdaCloud",
+        "runpod": "providers.runpod.cloud:RunPod",
+        "vast": "providers.vast:Vast",
+    }
+)
+"""The module and class of each provider, imported where it is asked for and not before."""
+
+PROVIDERS = tuple(_ADAPTERS)
 """The ids in data, policies and sheets."""
 
 
-def adapters(specs: Specs, settings: Settings) -> tuple[Adapter, ...]:
-    """Make the adapter of every provider, in the order of PROVIDERS."""
-    # Imported here, so that a command that asks no provider does not wait for their modules.
-    from providers.aws.adapter import AwsCloud  # noqa: PLC0415 - see above
-    from providers.azure import AzureCloud  # noqa: PLC0415 - see above
-    from providers.lambda_cloud import LambdaCloud  # noqa: PLC0415 - see above
-    from providers.runpod.cloud import RunPod  # noqa: PLC0415 - see above
-    from providers.vast import Vast  # noqa: PLC0415 - see above
+def adapters(
+    specs: Specs, settings: Settings, names: Iterable[str] = PROVIDERS
+) -> tuple[Adapter, ...]:
+    """Make the adapters of the providers named, which are in PROVIDERS."""
+    return tuple(_make(name)(specs, access(name, settings)) for name in names)
 
-    return (
-        AwsCloud(specs, regions=settings.aws_regions),
-        AzureCloud(specs),
-        LambdaCloud(specs, api_key=settings.lambda_api_key),
-        RunPod(specs, api_key=settings.runpod_api_key),
-        Vast(specs, api_key=settings.vast_api_key),
-    )
+
+def access(name: str, settings: Settings) -> Access:
+    """Take from the settings what one provider may see: its own keys and regions."""
+    prefix = f"{name}_"
+    keys = {
+        key.removeprefix(prefix): secret
+        for key, secret in settings.keys.items()
+        if key.startswith(prefix)
+    }
+    return Access(keys, settings.regions.get(name, ()))
+
+
+def _make(name: str) -> _MakeAdapter:
+    module, _, cls = _ADAPTERS[name].partition(":")
+    return cast("_MakeAdapter", getattr(import_module(module), cls))

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 import httpx
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 
 from broker.domain.offer import (
     Limits,
@@ -31,6 +31,7 @@ from broker.domain.offer import (
     Virtualization,
 )
 from broker.specs.load import Specs, Unresolved
+from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.parse import Row, Unreadable, parse
 
@@ -81,15 +82,15 @@ class Vast:
     """Adapter for Vast.ai's marketplace."""
 
     name = "vast"
+    keys: tuple[str, ...] = ("api_key",)
 
-    def __init__(self, specs: Specs, *, api_key: SecretStr | None = None) -> None:
+    def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
-        self._api_key = api_key
+        self._access = access
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
         """Search twice: for on-demand and for interruptible offers."""
-        key = self._api_key
-        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        headers = self._access.bearer()
         for kind in ("ondemand", "bid"):
             yield http.post(URL, json=_search(kind), headers=headers)
 

@@ -68,14 +68,14 @@ def commands_block() -> str:
 
 def providers_block() -> str:
     """List every provider: what it is asked for, its key, and its offers in the recordings."""
-    settings = Settings.model_construct()
+    settings = Settings()
     lines = ["| provider | prices | key | recorded offers |", "| --- | --- | --- | --- |"]
     for adapter in adapters(load_specs(), settings):
         offers = _recorded_offers(adapter)
         kinds = Counter(offer.price_kind.value for offer in offers)
         prices = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
         hosts = ", ".join(f"`{host}`" for host in _hosts(adapter.name))
-        lines.append(f"| `{adapter.name}` | {hosts} | {_key(adapter.name)} | {prices} |")
+        lines.append(f"| `{adapter.name}` | {hosts} | {_keys(adapter)} | {prices} |")
     return "\n".join(lines)
 
 
@@ -90,9 +90,9 @@ def _hosts(provider: str) -> list[str]:
     return sorted({url.split("/")[2] for url in urls})
 
 
-def _key(provider: str) -> str:
-    name = f"{provider}_api_key"
-    return f"`GPUBROKER_{name.upper()}`" if name in Settings.model_fields else "not needed"
+def _keys(adapter: Adapter) -> str:
+    names = (f"`GPUBROKER_{adapter.name.upper()}_{key.upper()}`" for key in adapter.keys)
+    return ", ".join(names) or "not needed"
 
 
 def _arguments(command: object) -> Iterable[str]:

@@ -128,11 +128,43 @@ class Place(Frozen):
 
 
 class Commitment(Frozen):
-    """What is promised for a lower price. `upfront_usd` is per node, due at the start."""
+    """What is promised for a lower price. `upfront_usd` is per node, due at the start.
+
+    `scope` says what a savings plan covers ("compute", "ec2:p5"), where a machine has several.
+    """
 
     term_months: Annotated[int, Field(ge=1)]
     payment: Payment
     upfront_usd: Usd = Decimal("0.000000")
+    scope: str = ""
+
+
+class Block(Frozen):
+    """The window of a capacity block, paid in advance.
+
+    `starts_at` is the one start on offer, None where the buyer chooses, up to `book_ahead_days`
+    ahead. `lengths_h` are the lengths sold, in hours, shortest first.
+    """
+
+    starts_at: Instant | None = None
+    lengths_h: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)]
+    book_ahead_days: int | None = None
+
+
+class Components(Frozen):
+    """The parts that the price of a node is the sum of, in dollars per hour of the whole node."""
+
+    gpus_usd: Usd
+    host_usd: Usd = Decimal("0.000000")
+    disk_usd: Usd = Decimal("0.000000")
+
+
+class Billing(Frozen):
+    """How use is billed, where the source says so; None is unknown."""
+
+    minimum_h: float | None = None
+    step_s: float | None = None
+    prepaid: bool | None = None
 
 
 class SpotTerms(Frozen):
@@ -182,6 +214,7 @@ class Offer(Frozen):
 
     `usd_per_hour` is for the whole node; a reserved offer's upfront part stands in `commitment`.
     `tier` is the provider's class of service (secure, community, shared); empty where it has none.
+    `operator` is the cloud whose machine an aggregator sells; empty where it is the provider's own.
     """
 
     provider: str
@@ -193,7 +226,11 @@ class Offer(Frozen):
     quote: Quote
     provenance: Provenance
     tier: str = ""
+    operator: str = ""
+    components: Components | None = None
+    billing: Billing = Billing()
     commitment: Commitment | None = None
+    block: Block | None = None
     spot: SpotTerms | None = None
     limits: Limits = Limits()
     certifications: tuple[str, ...] = ()
@@ -209,9 +246,18 @@ class Offer(Frozen):
     @property
     def key(self) -> str:
         """Name the offer, uniquely in a catalog: the machine, its price kind, its commitment."""
-        term = f"-{self.commitment.term_months}m" if self.commitment else ""
-        payment = f"-{self.commitment.payment}" if self.commitment else ""
-        return f"{self.machine}@{self.price_kind}{term}{payment}"
+        parts = [self.price_kind.value]
+        if self.commitment:
+            parts += [f"{self.commitment.term_months}m", self.commitment.payment.value]
+            parts += [self.commitment.scope] if self.commitment.scope else []
+        if self.block and self.block.starts_at:
+            parts += [f"{self.block.starts_at:%Y%m%dT%H%MZ}", f"{self.block.lengths_h[0]}h"]
+        return f"{self.machine}@{'-'.join(parts)}"
+
+    @property
+    def cloud(self) -> str:
+        """Name the cloud whose machine it is, whoever sells it."""
+        return self.operator or self.provider
 
     @property
     def stock(self) -> tuple[str, int] | None:

@@ -19,6 +19,7 @@ from broker.clock import Clock
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer, Rejection
 from providers.kit.adapter import Adapter
+from providers.kit.parts import Missing, replies_only
 
 _log = structlog.get_logger(__name__)
 
@@ -60,9 +61,10 @@ class ProviderReader:
         deadline_s = time.monotonic() + self.timeout_s
         offers: list[Offer] = []
         rejections: list[Rejection] = []
+        missing: list[Missing] = []
         try:
             with self.open_client(adapter.name) as http:
-                replies = self._in_time(adapter.fetch(http), deadline_s)
+                replies = self._in_time(replies_only(adapter.fetch(http), missing), deadline_s)
                 for entry in adapter.offers_in(replies):
                     if isinstance(entry, Rejection):
                         rejections.append(entry)

@@ -226,8 +226,8 @@ class PlanningService:
     def _adapters(self, names: Iterable[str] | None) -> tuple[Adapter, ...]:
         wanted = frozenset(names or PROVIDERS)
         _check_providers(wanted, set(PROVIDERS))
-        known = adapters(self.specs, self.settings)
-        return tuple(adapter for adapter in known if adapter.name in wanted)
+        chosen = tuple(name for name in PROVIDERS if name in wanted)
+        return adapters(self.specs, self.settings, chosen)
 
     def _reader(self, *, recorded: bool) -> ProviderReader:
         return ProviderReader(

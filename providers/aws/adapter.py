@@ -32,6 +32,7 @@ from providers.aws.wire import (
     SpotAdvisor,
     SpotFeed,
 )
+from providers.kit.access import Access
 from providers.kit.parse import parse
 
 _OTHER_PARTITIONS = ("us-gov-", "us-iso", "eu-iso", "eusc-", "cn-", "aws-cn")
@@ -43,10 +44,11 @@ class AwsCloud:
     """Adapter for Amazon EC2 in the commercial partition."""
 
     name = PROVIDER
+    keys: tuple[str, ...] = ()
 
-    def __init__(self, specs: Specs, *, regions: tuple[str, ...]) -> None:
+    def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
-        self._regions = tuple(dict.fromkeys(regions))
+        self._regions = tuple(dict.fromkeys(access.regions))
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
         """Ask for the index, the spot feeds, and then for each region's price file.

@@ -7,6 +7,7 @@ from typing import Protocol
 import httpx
 
 from broker.domain.offer import Evidence, Offer, Provenance, Rejection
+from providers.kit.parts import Missing
 
 OBSERVED_AT = "observed_at"
 EVIDENCE = "evidence"
@@ -16,8 +17,10 @@ class Adapter(Protocol):
     """One provider: `fetch` talks and nothing else, `offers_in` translates and nothing else."""
 
     name: str
+    keys: tuple[str, ...]
+    """The keys that it can use: `api_key` is the variable GPUBROKER_<NAME>_API_KEY."""
 
-    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
+    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
         """Ask for every page or file, lazily; the transport has checked each status."""
         ...
 

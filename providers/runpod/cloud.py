@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 import httpx
-from pydantic import SecretStr
 
 from broker.domain.offer import (
     Commitment,
@@ -23,6 +22,7 @@ from broker.domain.offer import (
 )
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.specs.load import Specs, Unresolved
+from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.parse import Unreadable
 from providers.runpod.prices import NAME, Price, Sold, Tier, rejection, sold
@@ -53,10 +53,11 @@ class RunPod:
     """Adapter for RunPod's pods, secure and community cloud."""
 
     name = NAME
+    keys: tuple[str, ...] = ("api_key",)
 
-    def __init__(self, specs: Specs, *, api_key: SecretStr | None = None) -> None:
+    def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
-        self._api_key = api_key
+        self._access = access
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
         """Ask for the types, then for the stock of each place that they name."""
@@ -94,8 +95,7 @@ class RunPod:
     def _ask(
         self, http: httpx.Client, query: str, variables: Mapping[str, object]
     ) -> httpx.Response:
-        key = self._api_key
-        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        headers = self._access.bearer()
         return http.post(URL, json={"query": query, "variables": variables}, headers=headers)
 
     def _sold(self, types: Types) -> Iterator[Sold | Rejection]:

@@ -13,6 +13,7 @@ from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer, PriceKind, Rejection
 from broker.specs.load import Specs, load_specs
 from providers.azure import BLOCK_S, PAUSE_S, SERIES, AzureCloud, first_page
+from providers.kit.access import Access
 from providers.kit.http import check_status
 from providers.kit.recorded import RecordedTransport, recorded_client, recordings
 
@@ -24,7 +25,7 @@ def specs() -> Specs:
 
 @pytest.fixture(scope="module")
 def recorded(specs: Specs) -> tuple[dict[str, Offer], list[Rejection]]:
-    azure = AzureCloud(specs)
+    azure = AzureCloud(specs, Access())
     with recorded_client("azure") as http:
         results = list(azure.offers_in(azure.fetch(http)))
     offers = [one for one in results if isinstance(one, Offer)]
@@ -202,7 +203,7 @@ def test_government_region_is_in_its_own_partition(
 def test_every_recorded_request_is_made(specs: Specs) -> None:
     transport = RecordedTransport("azure")
     with httpx.Client(transport=transport) as http:
-        pages = [str(reply.request.url) for reply in AzureCloud(specs).fetch(http)]
+        pages = [str(reply.request.url) for reply in AzureCloud(specs, Access()).fetch(http)]
     assert len(pages) == 5
     assert transport.unused() == ()
 
@@ -229,7 +230,7 @@ def test_recorded_error_is_told_in_the_words_of_azure(specs: Specs, name: str, s
         httpx.Client(transport=httpx.MockTransport(answer)) as http,
         pytest.raises(ProviderError, match=said),
     ):
-        list(AzureCloud(specs).fetch(http))
+        list(AzureCloud(specs, Access()).fetch(http))
 
 
 def test_fetch_follows_links_through_the_port_until_there_is_none(specs: Specs) -> None:
@@ -242,7 +243,7 @@ def test_fetch_follows_links_through_the_port_until_there_is_none(specs: Specs) 
         return httpx.Response(200, content=linking_to(linked if first else None))
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as http:
-        replies = list(AzureCloud(specs).fetch(http))
+        replies = list(AzureCloud(specs, Access()).fetch(http))
     wanted = "serviceName eq 'Virtual Machines' and contains(armSkuName, '{}')"
     assert asked == [
         wanted.format("Standard_ND"),
@@ -278,7 +279,7 @@ def test_link_that_leads_astray_is_the_providers_error(specs: Specs, link: str) 
         httpx.Client(transport=httpx.MockTransport(answer)) as http,
         pytest.raises(ProviderError, match="NextPageLink"),
     ):
-        list(AzureCloud(specs).fetch(http))
+        list(AzureCloud(specs, Access()).fetch(http))
 
 
 @pytest.mark.parametrize(
@@ -306,6 +307,6 @@ def test_requests_are_spaced_as_the_rate_headers_ask(
         return httpx.Response(200, content=linking_to(None), headers=headers)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as http:
-        list(AzureCloud(specs, pause=pauses.append).fetch(http))
+        list(AzureCloud(specs, Access(), pause=pauses.append).fetch(http))
     between = len(SERIES) - 1
     assert pauses == ([] if pause_s is None else [pause_s] * between)

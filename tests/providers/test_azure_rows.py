@@ -13,6 +13,7 @@ from broker.domain.errors import ProviderError
 from broker.domain.offer import Commitment, Evidence, Offer, Payment, PriceKind, Rejection
 from broker.specs.load import Specs, load_specs
 from providers.azure import AzureCloud, first_page
+from providers.kit.access import Access
 from providers.kit.adapter import stamp
 
 SEEN_AT = datetime(2026, 11, 27, tzinfo=UTC)
@@ -62,7 +63,7 @@ def page_of(*rows: Mapping[str, JsonValue]) -> bytes:
 
 
 def read(specs: Specs, *rows: Mapping[str, JsonValue]) -> list[Offer | Rejection]:
-    return list(AzureCloud(specs).offers_in([reply_of(page_of(*rows))]))
+    return list(AzureCloud(specs, Access()).offers_in([reply_of(page_of(*rows))]))
 
 
 def only_offer(specs: Specs, change: Mapping[str, JsonValue]) -> Offer:
@@ -274,9 +275,9 @@ def test_order_of_two_prices_of_one_key_does_not_matter(specs: Specs) -> None:
 )
 def test_page_that_is_no_price_list_is_the_providers_error(specs: Specs, content: bytes) -> None:
     with pytest.raises(ProviderError, match=r"prices\.azure\.com") as raised:
-        list(AzureCloud(specs).offers_in([reply_of(content)]))
+        list(AzureCloud(specs, Access()).offers_in([reply_of(content)]))
     assert raised.value.hint
 
 
 def test_page_without_rows_gives_nothing(specs: Specs) -> None:
-    assert list(AzureCloud(specs).offers_in([reply_of(page_of())])) == []
+    assert list(AzureCloud(specs, Access()).offers_in([reply_of(page_of())])) == []

@@ -19,6 +19,7 @@ from broker.domain.offer import (
     Virtualization,
 )
 from broker.specs.load import NodeFacts, Specs, load_specs
+from providers.kit.access import Access
 from providers.kit.adapter import stamp
 from providers.kit.http import live_client
 from providers.kit.recorded import recorded_client, recordings
@@ -32,7 +33,7 @@ def specs() -> Specs:
 
 @pytest.fixture
 def rows(specs: Specs) -> list[Offer | Rejection]:
-    cloud = LambdaCloud(specs)
+    cloud = LambdaCloud(specs, Access())
     with recorded_client("lambda") as http:
         return list(cloud.offers_in(cloud.fetch(http)))
 
@@ -59,7 +60,7 @@ def translate(specs: Specs, /, **changes: JsonValue) -> list[Offer | Rejection]:
     (recording,) = [one for one in recordings("lambda") if one.replay]
     reply = httpx.Response(200, text=body, request=httpx.Request("GET", URL))
     stamp(reply, observed_at=recording.made_on, evidence=recording.evidence)
-    return list(LambdaCloud(specs).offers_in([reply]))
+    return list(LambdaCloud(specs, Access()).offers_in([reply]))
 
 
 def test_a_price_is_of_the_whole_instance_in_cents(rows: list[Offer | Rejection]) -> None:
@@ -184,10 +185,10 @@ def test_the_key_is_sent_as_a_bearer_token_and_never_printed(specs: Specs) -> No
         seen.append(request)
         return httpx.Response(200, json={"data": {}})
 
-    cloud = LambdaCloud(specs, api_key=SecretStr("s3cr3t"))
+    cloud = LambdaCloud(specs, Access({"api_key": SecretStr("s3cr3t")}))
     with httpx.Client(transport=httpx.MockTransport(answer)) as http:
         list(cloud.fetch(http))
-        list(LambdaCloud(specs).fetch(http))
+        list(LambdaCloud(specs, Access()).fetch(http))
     assert seen[0].headers["Authorization"] == "Bearer s3cr3t"
     assert "Authorization" not in seen[1].headers
     assert "s3cr3t" not in repr(vars(cloud))
@@ -196,7 +197,7 @@ def test_the_key_is_sent_as_a_bearer_token_and_never_printed(specs: Specs) -> No
 def test_a_refused_key_is_a_provider_error_with_a_remedy(specs: Specs) -> None:
     (refusal,) = [one for one in recordings("lambda") if one.name == "invalid-key"]
     answer = httpx.MockTransport(lambda _: refusal.reply())
-    cloud = LambdaCloud(specs, api_key=SecretStr("s3cr3t"))
+    cloud = LambdaCloud(specs, Access({"api_key": SecretStr("s3cr3t")}))
     with (
         live_client(lambda: refusal.made_on, transport=answer) as http,
         pytest.raises(ProviderError, match="global/invalid-api-key") as error,

@@ -12,6 +12,7 @@ from pydantic import JsonValue, SecretStr
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer, Payment, PriceKind, Rejection, Virtualization
 from broker.specs.load import Specs, load_specs
+from providers.kit.access import Access
 from providers.kit.recorded import RecordedTransport, recordings
 from providers.runpod.cloud import RunPod, _area
 
@@ -42,7 +43,7 @@ def specs() -> Specs:
 
 
 def run(specs: Specs, edit: Callable[[Gpu], None] = lambda gpu: None) -> list[Offer | Rejection]:
-    cloud = RunPod(specs)
+    cloud = RunPod(specs, Access())
     with httpx.Client(transport=Edited(edit)) as http:
         return list(cloud.offers_in(cloud.fetch(http)))
 
@@ -173,7 +174,7 @@ def test_cpus_and_ram_are_of_the_whole_pod_and_not_scaled(by_key: dict[str, Offe
 def test_listed_data_centres_and_named_countries_are_asked(specs: Specs) -> None:
     transport = Edited()
     with httpx.Client(transport=transport) as http:
-        list(RunPod(specs).fetch(http))
+        list(RunPod(specs, Access()).fetch(http))
     asked = [json.loads(request.content)["variables"] for request in transport.requests[1:]]
     places = [one["eight"].get("dataCenterId") or one["eight"].get("countryCode") for one in asked]
     assert places == ["AP-JP-1", "EU-RO-1", "US-KS-2", "CZ", "US"]
@@ -255,7 +256,7 @@ def test_a_plan_at_zero_is_rejected(specs: Specs) -> None:
 def test_a_graphql_error_with_status_200_is_a_provider_error(specs: Specs) -> None:
     (wrong,) = [one for one in recordings("runpod") if one.name == "error"]
     answer = httpx.MockTransport(lambda _: wrong.reply())
-    cloud = RunPod(specs)
+    cloud = RunPod(specs, Access())
     with (
         httpx.Client(transport=answer) as http,
         pytest.raises(ProviderError, match="Something went wrong"),
@@ -266,7 +267,7 @@ def test_a_graphql_error_with_status_200_is_a_provider_error(specs: Specs) -> No
 def test_no_key_is_needed_and_a_given_one_is_sent(specs: Specs) -> None:
     transport = Edited()
     with httpx.Client(transport=transport) as http:
-        next(RunPod(specs).fetch(http))
-        next(RunPod(specs, api_key=SecretStr("s3cr3t")).fetch(http))
+        next(RunPod(specs, Access()).fetch(http))
+        next(RunPod(specs, Access({"api_key": SecretStr("s3cr3t")})).fetch(http))
     assert "Authorization" not in transport.requests[0].headers
     assert transport.requests[1].headers["Authorization"] == "Bearer s3cr3t"

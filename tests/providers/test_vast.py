@@ -18,6 +18,7 @@ from broker.domain.offer import (
     Virtualization,
 )
 from broker.specs.load import Specs, load_specs
+from providers.kit.access import Access
 from providers.kit.http import live_client
 from providers.kit.recorded import RecordedTransport, recordings
 from providers.vast import Vast
@@ -47,7 +48,7 @@ def specs() -> Specs:
 def run(
     specs: Specs, edit: Callable[[list[Row]], None] = lambda rows: None
 ) -> list[Offer | Rejection]:
-    market = Vast(specs)
+    market = Vast(specs, Access())
     with httpx.Client(transport=Edited(edit)) as http:
         return list(market.offers_in(market.fetch(http)))
 
@@ -251,7 +252,7 @@ def test_a_rate_limit_is_waited_for_as_told(specs: Specs) -> None:
     answer = httpx.MockTransport(lambda _: replies.pop(0) if len(replies) > 1 else replies[0])
     pauses: list[float] = []
     with live_client(lambda: limited.made_on, transport=answer, sleep=pauses.append) as http:
-        assert len(list(Vast(specs).fetch(http))) == 2
+        assert len(list(Vast(specs, Access()).fetch(http))) == 2
     assert pauses == [6.0]
 
 
@@ -262,4 +263,4 @@ def test_an_error_body_is_a_provider_error(specs: Specs) -> None:
         live_client(lambda: wrong.made_on, transport=answer) as http,
         pytest.raises(ProviderError, match="unknown operator"),
     ):
-        list(Vast(specs).fetch(http))
+        list(Vast(specs, Access()).fetch(http))

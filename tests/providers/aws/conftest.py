@@ -11,6 +11,7 @@ import pytest
 from broker.domain.offer import Evidence, Offer, Rejection
 from broker.specs.load import Specs, load_specs
 from providers.aws.adapter import AwsCloud
+from providers.kit.access import Access
 from providers.kit.adapter import stamp
 
 PRICES = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/20260910195514"
@@ -82,7 +83,7 @@ def specs() -> Specs:
 
 @pytest.fixture
 def aws(specs: Specs) -> AwsCloud:
-    return AwsCloud(specs, regions=("us-east-1",))
+    return AwsCloud(specs, Access(regions=("us-east-1",)))
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from broker.domain.offer import Evidence, Offer, Rejection
 from broker.specs.load import Specs
 from providers.aws.adapter import AwsCloud
 from providers.aws.wire import REGION_INDEX_URL, SPOT_ADVISOR_URL, SPOT_FEED_URL
+from providers.kit.access import Access
 from providers.kit.http import live_client
 from providers.kit.recorded import RecordedTransport
 
@@ -51,7 +52,7 @@ def client_of(answers: dict[str, httpx.Response], asked: list[str]) -> httpx.Cli
 
 def test_every_recorded_request_is_made_and_no_other(specs: Specs) -> None:
     transport = RecordedTransport("aws")
-    aws = AwsCloud(specs, regions=("us-east-1", "us-east-2", "us-west-2", "eu-west-1"))
+    aws = AwsCloud(specs, Access(regions=("us-east-1", "us-east-2", "us-west-2", "eu-west-1")))
 
     with httpx.Client(transport=transport) as http:
         replies = list(aws.fetch(http))
@@ -69,7 +70,7 @@ def test_a_region_is_asked_for_once_as_csv_by_the_path_of_the_index(
         REGION_INDEX_URL: httpx.Response(200, text=index_of(us_east_1=PATH)),
         csv_url: httpx.Response(200, text=make_csv([{}])),
     }
-    aws = AwsCloud(specs, regions=("us-east-1", "us-east-1"))
+    aws = AwsCloud(specs, Access(regions=("us-east-1", "us-east-1")))
 
     with client_of(answers, asked) as http:
         found = list(aws.offers_in(aws.fetch(http)))
@@ -89,7 +90,7 @@ def test_spot_feeds_that_are_gone_do_not_hold_up_the_price_files(
         REGION_INDEX_URL: httpx.Response(200, text=index_of(us_east_1=PATH)),
         csv_url: httpx.Response(200, text=make_csv([{}])),
     }
-    aws = AwsCloud(specs, regions=("us-east-1",))
+    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
 
     with client_of(answers, []) as http:
         found = list(aws.offers_in(aws.fetch(http)))
@@ -107,7 +108,7 @@ def test_spot_feeds_that_are_gone_do_not_hold_up_the_price_files(
 
 def test_a_price_file_that_is_gone_fails_the_refresh(specs: Specs) -> None:
     answers = {REGION_INDEX_URL: httpx.Response(200, text=index_of(us_east_1=PATH))}
-    aws = AwsCloud(specs, regions=("us-east-1",))
+    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
 
     with client_of(answers, []) as http, pytest.raises(ProviderError, match="404"):
         list(aws.offers_in(aws.fetch(http)))
@@ -127,7 +128,7 @@ def test_a_region_that_has_no_file_for_us_is_told_and_not_asked_for(
 ) -> None:
     listed = index_of(us_gov_west_1=PATH, cn_north_1_pkx_1=PATH, aws_cn_other=PATH)
     asked: list[str] = []
-    aws = AwsCloud(specs, regions=(region,))
+    aws = AwsCloud(specs, Access(regions=(region,)))
 
     with client_of({REGION_INDEX_URL: httpx.Response(200, text=listed)}, asked) as http:
         found = list(aws.offers_in(aws.fetch(http)))
@@ -144,7 +145,7 @@ def test_a_region_that_has_no_file_for_us_is_told_and_not_asked_for(
 def test_a_path_that_is_no_price_file_is_not_followed(specs: Specs, path: str) -> None:
     asked: list[str] = []
     answers = {REGION_INDEX_URL: httpx.Response(200, text=index_of(us_east_1=path))}
-    aws = AwsCloud(specs, regions=("us-east-1",))
+    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
 
     with client_of(answers, asked) as http, pytest.raises(ProviderError, match="currentVersionUrl"):
         list(aws.fetch(http))
@@ -153,7 +154,7 @@ def test_a_path_that_is_no_price_file_is_not_followed(specs: Specs, path: str) -
 
 @pytest.mark.parametrize("text", ["<html>", "{}", '{"regions": {"us-east-1"'])
 def test_an_index_that_cannot_be_read_fails_the_refresh(specs: Specs, text: str) -> None:
-    aws = AwsCloud(specs, regions=("us-east-1",))
+    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
 
     with (
         client_of({REGION_INDEX_URL: httpx.Response(200, text=text)}, []) as http,
@@ -172,7 +173,7 @@ def test_a_long_price_file_is_not_loaded_before_it_is_read(specs: Specs, make_cs
         REGION_INDEX_URL: httpx.Response(200, text=index_of(us_east_1=PATH)),
         csv_url: httpx.Response(200, stream=body),
     }
-    aws = AwsCloud(specs, regions=("us-east-1",))
+    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
 
     with client_of(answers, []) as http:
         *_, reply = aws.fetch(http)

@@ -12,6 +12,7 @@ from broker.domain.offer import Evidence, Link, Offer, PriceKind, Rejection, Vir
 from broker.specs.load import Specs
 from providers.aws.adapter import AwsCloud
 from providers.aws.wire import is_accelerated
+from providers.kit.access import Access
 from providers.kit.recorded import recorded_client, recordings
 
 REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
@@ -23,7 +24,7 @@ Found = list[Offer | Rejection]
 
 @pytest.fixture(scope="module")
 def found(specs: Specs) -> Found:
-    aws = AwsCloud(specs, regions=REGIONS)
+    aws = AwsCloud(specs, Access(regions=REGIONS))
     with recorded_client("aws") as http:
         return list(aws.offers_in(aws.fetch(http)))
 

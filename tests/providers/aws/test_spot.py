@@ -11,6 +11,7 @@ from broker.domain.offer import Offer, PriceKind, Rejection
 from broker.specs.load import Specs
 from providers.aws.adapter import AwsCloud
 from providers.aws.wire import SPOT_ADVISOR_URL, SPOT_FEED_URL
+from providers.kit.access import Access
 
 MakeReply = Callable[..., httpx.Response]
 
@@ -83,7 +84,7 @@ def test_a_price_of_the_feed_is_a_spot_offer_of_the_whole_region(read: Read) -> 
 def test_old_region_names_of_the_feed_are_translated(
     specs: Specs, make_reply: MakeReply, old: str, region: str
 ) -> None:
-    aws = AwsCloud(specs, regions=(region,))
+    aws = AwsCloud(specs, Access(regions=(region,)))
     reply = make_reply(feed(("p5.48xlarge", "20"), region=old), SPOT_FEED_URL)
 
     (offer,) = aws.offers_in([reply])
@@ -186,7 +187,7 @@ def test_a_region_without_a_part_in_the_feed_is_told(read: Read) -> None:
 
 
 def test_spot_prices_of_govcloud_are_not_taken(specs: Specs, make_reply: MakeReply) -> None:
-    aws = AwsCloud(specs, regions=("us-gov-west-1",))
+    aws = AwsCloud(specs, Access(regions=("us-gov-west-1",)))
     reply = make_reply(feed(("p5.48xlarge", "20"), region="us-gov-west-1"), SPOT_FEED_URL)
 
     assert list(aws.offers_in([reply])) == []

@@ -1,0 +1,25 @@
+"""What the settings hold for one provider: its keys, and which regions to read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+API_KEY = "api_key"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Keys by field (`api_key`, `client_id`, `client_secret`), and regions; empty means all."""
+
+    keys: Mapping[str, SecretStr] = field(default_factory=dict)
+    regions: tuple[str, ...] = ()
+
+    def key(self, name: str = API_KEY) -> SecretStr | None:
+        """Give a key, None where the user has set none."""
+        return self.keys.get(name)
+
+    def bearer(self, name: str = API_KEY) -> dict[str, str]:
+        """Make the headers that carry a key as a bearer token; none without a key."""
+        key = self.keys.get(name)
+        return {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
