@@ -16,6 +16,7 @@ from broker.verification import (
     capacity,
     commitments,
     costs,
+    handover,
     inputs,
     limits,
     load,
@@ -76,6 +77,7 @@ DEMAND_RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "serve_load": load.serve_load,
         "min_replicas": load.min_replicas,
+        "start_up": handover.start_up,
         "runs": runs.runs,
     }
 )

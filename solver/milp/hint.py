@@ -6,6 +6,7 @@ import numpy as np
 
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
+from solver.milp.variables import stayers
 
 _Name = tuple[object, ...]
 
@@ -17,8 +18,9 @@ def hint_from(solved: Program, values: Floats, program: Program) -> Floats:
     """
     known = dict(zip(_names(solved), values, strict=True))
     hint = np.array([known.get(name, 0.0) for name in _names(program)])
-    routed = program.columns.routed_requests_per_s
-    hint[routed.start : routed.start + routed.size] = np.nan
+    columns = program.columns
+    for block in (columns.routed_requests_per_s, columns.handover_requests_per_s):
+        hint[block.start : block.start + block.size] = np.nan
     return hint
 
 
@@ -66,4 +68,7 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         "gang_up": options,
         "gang_start": options,
         "option_used": options,
+        "handover_requests_per_s": [
+            (groups[group], sets.handovers[handover].periods) for group, handover in stayers(sets)
+        ],
     }

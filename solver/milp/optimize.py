@@ -21,6 +21,7 @@ from broker.domain.plan import (
     TrainingAssignment,
 )
 from broker.domain.quantities import MICRO_USD
+from solver.milp.build import build_sets
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.hint import hint_from
@@ -28,7 +29,7 @@ from solver.milp.narrow import possible, promising
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.sets import Floats, build_sets
+from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Monotonic = Callable[[], float]

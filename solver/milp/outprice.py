@@ -16,8 +16,8 @@ from typing import Self
 
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
+from solver.milp.build import fewest_slots
 from solver.milp.constraints.quota import is_under
-from solver.milp.sets import fewest_slots
 
 _Demand = tuple[str, str]
 _Side = tuple[str, bool]

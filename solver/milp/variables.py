@@ -44,7 +44,8 @@ class Columns:
     spot_nodes[m,t], committed_nodes[p]; level_used[l] and level_filled[l,t] say whether and when
     services fill a level of commitments that outlive the horizon; serving_nodes[m,t] and
     run_nodes[m] keep services and runs apart where the policy does. gang_up[a,t],
-    gang_start[a,t], option_used[a] place the runs.
+    gang_start[a,t], option_used[a] place the runs. handover_requests_per_s[s,k] are carried by the
+    replicas of one group that stay in place through one handover, s of `stayers`.
     """
 
     replicas: Block
@@ -60,6 +61,7 @@ class Columns:
     gang_up: Block
     gang_start: Block
     option_used: Block
+    handover_requests_per_s: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -77,6 +79,7 @@ class Columns:
             self.gang_up,
             self.gang_start,
             self.option_used,
+            self.handover_requests_per_s,
         )
 
     @property
@@ -101,6 +104,16 @@ def routed_groups(sets: Sets) -> tuple[int, ...]:
     )
 
 
+def stayers(sets: Sets) -> tuple[tuple[int, int], ...]:
+    """Pair each handover with each group of its demand, by their positions: group, handover."""
+    return tuple(
+        (group, handover)
+        for handover, one in enumerate(sets.handovers)
+        for group, other in enumerate(sets.groups)
+        if other.demand == one.demand
+    )
+
+
 def build_columns(sets: Sets) -> Columns:
     """Lay out all columns with their bounds."""
     size = _Sizes(sets)
@@ -119,6 +132,7 @@ def build_columns(sets: Sets) -> Columns:
         "gang_up": (size.window(), True),
         "gang_start": (size.window(), True),
         "option_used": (np.ones(size.options), True),
+        "handover_requests_per_s": (size.handed_over(), False),
     }
     blocks: dict[str, Block] = {}
     start = 0
@@ -150,6 +164,15 @@ class _Sizes:
             can = np.array([rate > 0 for rate in group.rates], dtype=float)
             load = self.sets.demands[group.demand].load_requests_per_s
             upper[number, : len(can), :] = can[:, None] * load
+        return upper
+
+    def handed_over(self) -> Floats:
+        pairs = stayers(self.sets)
+        upper = np.zeros((len(pairs), most_classes(self.sets)))
+        for number, (group, handover) in enumerate(pairs):
+            load = self.sets.handovers[handover].load_requests_per_s
+            rates = self.sets.groups[group].rates
+            upper[number, : len(load)] = np.where(np.array(rates) > 0, load, 0.0)
         return upper
 
     def nodes(self, *, on_spot: bool) -> Floats:

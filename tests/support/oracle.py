@@ -7,41 +7,13 @@ groups a service, at most one run. Costs are floats in dollars.
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from broker.domain.case import Case, ServingOption, TrainingOption, breakeven_utilization
+from oracle_fleets import INFEASIBLE, SLACK, Fleet, Gang, Tiny, Way, carries, fleets_of
+
+from broker.domain.case import ServingOption, breakeven_utilization
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.traffic import load_requests_per_s
-from broker.domain.workload import Service, Sharing
-
-INFEASIBLE = math.inf
-_SLACK = 1e-9
-Gang = tuple[TrainingOption, tuple[int, ...]] | None
-Fleet = tuple[tuple[ServingOption, int], ...]
-"""One slot of one service: options with their replicas."""
-
-
-@dataclass(frozen=True)
-class Tiny:
-    """A case with what the enumeration looks up."""
-
-    case: Case
-    most_committed: int
-
-    @property
-    def slots(self) -> int:
-        return len(self.case.workloads.horizon.slots())
-
-    @property
-    def slot_h(self) -> float:
-        return self.case.workloads.horizon.slots()[0].hours
-
-    def price(self, machine: str, kind: PriceKind) -> float | None:
-        found = [o for o in self.case.offers if o.machine == machine and o.price_kind is kind]
-        return float(found[0].usd_per_hour) if found else None
-
-    def gpus(self, machine: str) -> int:
-        return int(self.case.machines[machine].hardware.shape.gpu_count)
+from broker.domain.workload import Sharing
 
 
 def cheapest_usd(tiny: Tiny) -> float:
@@ -104,7 +76,7 @@ def _gangs(tiny: Tiny) -> Iterator[Gang]:
                 if option.candidate.on_spot and not run.restartable:
                     continue
                 useful_s = size * tiny.slot_h * 3600 - pieces * option.candidate.startup_s
-                if useful_s * option.candidate.tokens_per_s >= run.tokens * (1 - _SLACK):
+                if useful_s * option.candidate.tokens_per_s >= run.tokens * (1 - SLACK):
                     yield option, up
 
 
@@ -153,6 +125,9 @@ def _cost(
         _slot_costs(tiny, slot, commitments=commitments, gang=gang, groups=groups, apart=apart)
         for slot in range(tiny.slots)
     ]
+    if any(service.start_up for service in tiny.case.workloads.services):
+        assert not outliving
+        return total + _join_in_order(tiny, frontiers)
     return total + _join(tiny, frontiers, outliving)
 
 
@@ -164,98 +139,18 @@ def _slot_costs(
     gang: Gang,
     groups: dict[str, tuple[ServingOption, ...]],
     apart: int | None,
-) -> list[tuple[float, dict[str, float]]]:
-    """Give the cost of every way through a slot, with the GPUs that services take by machine."""
+) -> list[Way]:
+    """Give every way through a slot."""
     services = tiny.case.workloads.services
-    ways = [list(_fleets(tiny, service, slot, groups[service.name])) for service in services]
+    ways = [list(fleets_of(tiny, service, slot, groups[service.name])) for service in services]
     found = []
     for fleets in itertools.product(*ways):
         usd, served = _nodes_cost(
             tiny, slot, commitments=commitments, gang=gang, fleets=fleets, apart=apart
         )
         if usd < INFEASIBLE:
-            found.append((usd * tiny.slot_h, served))
+            found.append((usd * tiny.slot_h, served, fleets))
     return found
-
-
-def _fleets(
-    tiny: Tiny, service: Service, slot: int, options: tuple[ServingOption, ...]
-) -> Iterator[Fleet]:
-    load = load_requests_per_s(service, tiny.case.workloads.horizon)[slot]
-    classes = [load * size.share for size in service.sizes]
-    most = [_most_replicas(service, option, classes) for option in options]
-    for counts in itertools.product(*(range(count + 1) for count in most)):
-        if sum(counts) < service.min_replicas or _stands_idle(options, counts, most):
-            continue
-        spare = service.availability.spare_replicas
-        beyond = [
-            count if one.on_spot else count - spare
-            for one, count in zip(options, counts, strict=True)
-        ]
-        if min(beyond) < 0:
-            continue
-        if _carries(service, options, beyond, classes):
-            yield tuple(zip(options, counts, strict=True))
-
-
-def _stands_idle(
-    options: tuple[ServingOption, ...], counts: tuple[int, ...], most: list[int]
-) -> bool:
-    """Say whether a kind has more replicas, firm and spot, than carry the whole load."""
-    total: dict[tuple[str, str], int] = {}
-    for one, count in zip(options, counts, strict=True):
-        kind = (one.machine, one.candidate.id)
-        total[kind] = total.get(kind, 0) + count
-    return any(
-        total[one.machine, one.candidate.id] > limit
-        for one, limit in zip(options, most, strict=True)
-    )
-
-
-def _most_replicas(service: Service, option: ServingOption, classes: list[float]) -> int:
-    """Count the replicas that carry the whole load alone: more would stand idle."""
-    rates = [rate.requests_per_s for rate in option.candidate.rates]
-    alone = math.ceil(sum(c / r for c, r in zip(classes, rates, strict=True)) - 1e-6)
-    return max(alone + service.availability.spare_replicas, service.min_replicas)
-
-
-def _carries(
-    service: Service, options: tuple[ServingOption, ...], replicas: list[int], classes: list[float]
-) -> bool:
-    """Say whether the replicas carry the load, spot no more than its share of it."""
-    room = service.spot.max_share * sum(classes)
-    if len(classes) == 1:
-        firm = sum(
-            count * one.candidate.rates[0].requests_per_s
-            for one, count in zip(options, replicas, strict=True)
-            if not one.on_spot
-        )
-        spot = sum(
-            count * one.candidate.rates[0].requests_per_s
-            for one, count in zip(options, replicas, strict=True)
-            if one.on_spot
-        )
-        return firm + min(spot, room) >= classes[0] * (1 - _SLACK)
-    assert len(options) <= 2
-    assert not any(one.on_spot for one in options)
-    return _two_classes(options, replicas, classes)
-
-
-def _two_classes(
-    options: tuple[ServingOption, ...], replicas: list[int], classes: list[float]
-) -> bool:
-    """Fill the first group with what it is best at; the second must carry the rest."""
-    rates = [[rate.requests_per_s for rate in one.candidate.rates] for one in options]
-    if len(options) == 1:
-        need = sum(part / rate for part, rate in zip(classes, rates[0], strict=True))
-        return need <= replicas[0] + _SLACK
-    order = sorted(range(2), key=lambda k: -rates[0][k] / rates[1][k])
-    left, rest = float(replicas[0]), 0.0
-    for k in order:
-        taken = min(left, classes[k] / rates[0][k])
-        left -= taken
-        rest += (classes[k] - taken * rates[0][k]) / rates[1][k]
-    return rest <= replicas[1] + _SLACK
 
 
 def _nodes_cost(
@@ -309,7 +204,7 @@ def _rented_nodes(
     on_spot: bool,
 ) -> int:
     """Count the nodes to rent beside those that are committed or owned."""
-    serving = math.ceil(gpus / tiny.gpus(machine) - _SLACK)
+    serving = math.ceil(gpus / tiny.gpus(machine) - SLACK)
     if on_spot:
         return serving + gang_nodes
     fixed = sum(count for offer, count in commitments if offer.machine == machine)
@@ -336,7 +231,7 @@ def _price(tiny: Tiny, rented: dict[str, int], kind: PriceKind) -> float:
 
 def _join(
     tiny: Tiny,
-    frontiers: list[list[tuple[float, dict[str, float]]]],
+    frontiers: list[list[Way]],
     outliving: list[tuple[Offer, int]],
 ) -> float:
     """Add up the cheapest ways through the slots that together keep the break-even rule.
@@ -357,6 +252,35 @@ def _join(
     return best
 
 
+def _join_in_order(tiny: Tiny, frontiers: list[list[Way]]) -> float:
+    """Add up the cheapest ways through the slots, of which each can be handed over to the next."""
+    cheapest = {fleets: usd for usd, _, fleets in frontiers[0]}
+    for slot in range(1, tiny.slots):
+        following: dict[tuple[Fleet, ...], float] = {}
+        for usd, _, fleets in frontiers[slot]:
+            before = [
+                cost for old, cost in cheapest.items() if _hands_over(tiny, slot, old, fleets)
+            ]
+            if before:
+                following[fleets] = min(before) + usd
+        cheapest = following
+    return min(cheapest.values(), default=INFEASIBLE)
+
+
+def _hands_over(tiny: Tiny, slot: int, old: tuple[Fleet, ...], new: tuple[Fleet, ...]) -> bool:
+    """Say whether the replicas in both slots carry the lesser load; start-ups end in the slot."""
+    for service, before, after in zip(tiny.case.workloads.services, old, new, strict=True):
+        if not service.start_up:
+            continue
+        load = load_requests_per_s(service, tiny.case.workloads.horizon)
+        classes = [min(load[slot - 1 : slot + 1]) * size.share for size in service.sizes]
+        options = tuple(option for option, _ in after)
+        staying = [min(one, two) for (_, one), (_, two) in zip(before, after, strict=True)]
+        if not carries(service, options, staying, classes, all_on_spot=True):
+            return False
+    return True
+
+
 def _breakeven(tiny: Tiny, offer: Offer) -> float:
     firm = [
         one
@@ -368,13 +292,13 @@ def _breakeven(tiny: Tiny, offer: Offer) -> float:
 
 
 def _pareto(
-    ways: list[tuple[float, dict[str, float]]], nodes: dict[str, int], tiny: Tiny
+    ways: list[Way], nodes: dict[str, int], tiny: Tiny
 ) -> list[tuple[float, dict[str, bool]]]:
     """Keep the cheapest way for each set of commitments that it fills."""
     cheapest: dict[tuple[bool, ...], float] = {}
-    for usd, served in ways:
+    for usd, served, _ in ways:
         full = tuple(
-            math.ceil(served.get(machine, 0.0) / tiny.gpus(machine) - _SLACK)
+            math.ceil(served.get(machine, 0.0) / tiny.gpus(machine) - SLACK)
             >= count + sum(one.nodes for one in tiny.case.owned if one.machine == machine)
             for machine, count in nodes.items()
         )

@@ -51,6 +51,39 @@ def random_case(seed: int, *, machines: Sequence[int] = (1, 2, 2)) -> Case:
     return case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
 
 
+def handover_case(seed: int) -> Case:
+    """Draw a case without runs or commitments in which replicas need ten minutes to start."""
+    draw = random.Random(seed)  # noqa: S311 - instances, not secrets
+    boxes = [offer(f"{draw.uniform(1, 6):.2f}", name=f"m{number}") for number in range(2)]
+    spots = [
+        offer(
+            f"{float(box.usd_per_hour) * draw.uniform(0.3, 0.8):.2f}",
+            name=box.instance_type,
+            kind=PriceKind.SPOT,
+        )
+        for box in boxes
+    ]
+    classes = draw.choice([1, 2])
+    max_share = draw.choice([0.5, 1.0]) if classes == 1 else 0.0
+    with_spot = {one.machine for one in boxes} if max_share else set()
+    peak = draw.uniform(2, 5)
+    service = service_entry(
+        peak * draw.uniform(0.2, 0.6),
+        peak,
+        sizes=_TWO_CLASSES if classes > 1 else _ONE_CLASS,
+        spot={"max_share": max_share},
+        min_replicas=0,
+        start_up="10 min",
+    )
+    file = workloads(
+        services=[service],
+        slot=draw.choice(["8 h", "6 h"]),
+        policy={"max_groups": draw.choice([1, 2])},
+    )
+    rates = _serving(draw, boxes, with_spot, classes)
+    return case(file, [*boxes, *spots], serving=rates)
+
+
 def _policy(draw: random.Random) -> dict[str, object]:
     policy: dict[str, object] = {
         "sharing": draw.choice(["converged", "split"]),

@@ -6,9 +6,9 @@ from dataclasses import replace
 from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import CatalogRef, Plan, SolveSettings, Status
+from solver.milp.build import build_sets
 from solver.milp.optimize import Optimum, optimum_of
 from solver.milp.program import Program, build_program, to_proto
-from solver.milp.sets import build_sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 EXACT = Limits(gap_fraction=1e-6, time_limit_s=60)

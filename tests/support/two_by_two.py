@@ -26,7 +26,7 @@ POLICY: Mapping[str, object] = {
 }
 
 
-def two_by_two(**policy: object) -> Case:
+def two_by_two(*, start_up: str = "0 s", **policy: object) -> Case:
     """Build the case; `policy` changes entries of its policy."""
     big, small = _pooled(offer("4", name="big", gpus=2)), _pooled(offer("2.5", name="small"))
     offers = [
@@ -37,7 +37,7 @@ def two_by_two(**policy: object) -> Case:
         offer("1", name="big", gpus=2, kind=PriceKind.RESERVED, term_months=12, upfront_usd="8760"),
     ]
     drawn = case(
-        _file(policy),
+        _file(policy, start_up),
         offers,
         serving=[
             serving(big, [4, 1]),
@@ -54,7 +54,7 @@ def two_by_two(**policy: object) -> Case:
     return replace(drawn, owned=(OwnedNodes(big.machine, 1, until),))
 
 
-def _file(policy: Mapping[str, object]) -> Workloads:
+def _file(policy: Mapping[str, object], start_up: str) -> Workloads:
     return workloads(
         services=[
             service_entry(
@@ -67,6 +67,7 @@ def _file(policy: Mapping[str, object]) -> Workloads:
                 spot={"max_share": 0.5},
                 availability={"spare_replicas": 1},
                 min_replicas=2,
+                start_up=start_up,
             )
         ],
         training=[

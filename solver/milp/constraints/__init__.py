@@ -3,6 +3,8 @@
 from solver.milp.constraints.budget import budget
 from solver.milp.constraints.fewest_replicas import fewest_replicas
 from solver.milp.constraints.firm_capacity import firm_capacity
+from solver.milp.constraints.handover_load import handover_load
+from solver.milp.constraints.handover_rate import handover_rate
 from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
@@ -34,6 +36,8 @@ CONSTRAINTS = (
     min_replicas,
     fewest_replicas,
     spot_share,
+    handover_rate,
+    handover_load,
     firm_capacity,
     spot_capacity,
     split_pools,

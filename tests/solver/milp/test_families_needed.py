@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_cases import random_case
+from random_cases import handover_case, random_case
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 from two_by_two import two_by_two
@@ -55,6 +55,8 @@ def test_a_gang_of_an_option_that_is_not_used_stays_down_even_if_that_is_rewarde
 def _cases(family: str) -> Iterator[Case]:
     if family in BY_HAND:
         yield BY_HAND[family]()
+    if family.startswith("handover"):
+        yield from (handover_case(seed) for seed in SEEDS)
     yield two_by_two(max_groups=1 if family == "one_kind" else 2)
     yield from (random_case(seed) for seed in SEEDS)
 

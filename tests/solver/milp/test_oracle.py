@@ -1,15 +1,20 @@
 """The program against the oracle: the same optimal cost on random tiny instances."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from oracle import INFEASIBLE, Tiny, cheapest_usd
-from random_cases import random_case
+from random_cases import handover_case, random_case
+from solving import assembled
 
 from broker.domain.case import Case
 from broker.domain.plan import Status
+from broker.verification.check import check
+from solver.milp.build import build_sets
 from solver.milp.optimize import Optimum, optimum_of
 from solver.milp.program import build_program, to_proto
 from solver.milp.prune import prune
-from solver.milp.sets import build_sets
 from solver.milp.solve import Limits, solve_model
 
 EXACT = Limits(gap_fraction=1e-7, time_limit_s=60)
@@ -31,6 +36,31 @@ def test_program_costs_what_enumeration_finds(seed: int) -> None:
         assert optimum.status is Status.INFEASIBLE
     else:
         assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_handovers_cost_what_enumeration_finds(seed: int) -> None:
+    tiny = handover_case(seed)
+    expected = cheapest_usd(Tiny(tiny, most_committed=0))
+    optimum = solved(tiny)
+    assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    assert check(assembled(tiny, optimum), tiny) == ()
+
+
+def test_some_handovers_cost_money() -> None:
+    instant = [solved(at_once(handover_case(seed))) for seed in range(40)]
+    careful = [solved(handover_case(seed)) for seed in range(40)]
+    dearer = [one.total_usd < other.total_usd for one, other in zip(instant, careful, strict=True)]
+    assert sum(dearer) > 3
+
+
+def at_once(of: Case) -> Case:
+    """Let replicas serve as soon as they are started, under the same load."""
+    services = tuple(
+        one.model_copy(update={"start_up": timedelta(microseconds=0)})
+        for one in of.workloads.services
+    )
+    return replace(of, workloads=of.workloads.model_copy(update={"services": services}))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -31,6 +31,9 @@ ROUTING = {
 }
 
 
+HANDOVER = {"handover_rate", "handover_load"}
+
+
 @pytest.fixture(scope="module")
 def program() -> Program:
     return program_of(two_by_two())
@@ -46,6 +49,11 @@ def split_program() -> Program:
     return program_of(two_by_two(sharing="split"))
 
 
+@pytest.fixture(scope="module")
+def handover_program() -> Program:
+    return program_of(two_by_two(start_up="10 min"))
+
+
 def test_every_family_and_term_has_its_rows_here() -> None:
     names = {one.__name__ for one in CONSTRAINTS} | {f"term_{one.__name__}" for one in TERMS}
     assert {f"test_rows_of_{name}" for name in names} <= set(globals())
@@ -54,14 +62,14 @@ def test_every_family_and_term_has_its_rows_here() -> None:
 def test_routing_families_and_one_kind_stand_for_each_other(
     program: Program, one_kind_program: Program, split_program: Program
 ) -> None:
-    assert _empty(program) == {"one_kind", "split_pools"}
-    assert _empty(one_kind_program) == {*ROUTING, "split_pools"}
-    assert _empty(split_program) == {"one_kind"}
+    assert _empty(program) == {"one_kind", "split_pools", *HANDOVER}
+    assert _empty(one_kind_program) == {*ROUTING, "split_pools", *HANDOVER}
+    assert _empty(split_program) == {"one_kind", *HANDOVER}
 
 
 def test_families_of_what_the_policy_leaves_open_are_empty() -> None:
     bare = program_of(two_by_two(budget_usd_per_month=None, commitments={}))
-    assert _empty(bare) == {"one_kind", "split_pools", "upfront_cap", "budget"}
+    assert _empty(bare) == {"one_kind", "split_pools", "upfront_cap", "budget", *HANDOVER}
 
 
 def test_rows_of_serve_load(program: Program) -> None:
@@ -164,6 +172,32 @@ spot_capacity[0,0]: +0.5 replicas[1,0] +1 gang_up[2,0] -1 spot_nodes[0,0] <= 0
 spot_capacity[0,1]: +0.5 replicas[1,1] +1 gang_up[2,1] -1 spot_nodes[0,1] <= 0
 spot_capacity[1,0]: -1 spot_nodes[1,0] <= 0
 spot_capacity[1,1]: -1 spot_nodes[1,1] <= 0
+""")
+
+
+def test_rows_of_handover_rate(handover_program: Program) -> None:
+    assert _rows(handover_program, "handover_rate") == snapshot("""\
+handover_rate[0,0,0]: +0.25 handover_requests_per_s[0,0] +1 handover_requests_per_s[0,1]
+    -1 replicas[0,0] <= 0
+handover_rate[0,0,1]: +0.25 handover_requests_per_s[0,0] +1 handover_requests_per_s[0,1]
+    -1 replicas[0,1] <= 0
+handover_rate[1,0,0]: +0.25 handover_requests_per_s[1,0] +1 handover_requests_per_s[1,1]
+    -1 replicas[1,0] <= 0
+handover_rate[1,0,1]: +0.25 handover_requests_per_s[1,0] +1 handover_requests_per_s[1,1]
+    -1 replicas[1,1] <= 0
+handover_rate[2,0,0]: +0.5 handover_requests_per_s[2,0] +2 handover_requests_per_s[2,1]
+    -1 replicas[2,0] <= 0
+handover_rate[2,0,1]: +0.5 handover_requests_per_s[2,0] +2 handover_requests_per_s[2,1]
+    -1 replicas[2,1] <= 0
+""")
+
+
+def test_rows_of_handover_load(handover_program: Program) -> None:
+    assert _rows(handover_program, "handover_load") == snapshot("""\
+handover_load[0,0]: 1 <= +0.666667 handover_requests_per_s[0,0]
+    +0.666667 handover_requests_per_s[1,0] +0.666667 handover_requests_per_s[2,0]
+handover_load[0,1]: 1 <= +2 handover_requests_per_s[0,1] +2 handover_requests_per_s[1,1]
+    +2 handover_requests_per_s[2,1]
 """)
 
 
