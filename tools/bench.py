@@ -31,7 +31,7 @@ from broker.settings import load_settings
 from solver.milp.optimize import optimize
 from solver.milp.program import build_program
 from solver.milp.prune import prune
-from solver.milp.sets import build_sets
+from solver.milp.build import build_sets
 from solver.milp.solve import Limits
 
 _Result = TypeVar("_Result")

@@ -26,9 +26,9 @@ _SIZE_GB = {"MB": 0.001, "GB": 1.0, "TB": 1000.0, "PB": 1e6}
 
 
 class Frozen(BaseModel):
-    """A value: immutable, strict about types, closed to unknown fields."""
+    """A value: immutable, strict about types, finite, closed to unknown fields."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
 def quantize_usd(usd: Decimal) -> Decimal:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from broker.domain.case import Case
+from broker.domain.offer import PriceKind
 from broker.domain.plan import Comparison, Status
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
@@ -54,6 +55,37 @@ def best_single_provider(
         if best is None or optimum.total_usd < best[1].total_usd:
             best = (single.provider, optimum)
     return None if best is None and bounds else _comparison(best, bounds)
+
+
+def no_dearer_than_plan(
+    comparison: Comparison | None, optimum: Optimum, case: Case
+) -> Comparison | None:
+    """Take the plan itself where it buys from one provider and the comparison found none cheaper.
+
+    Each is solved to a gap of its own, so the narrower search may end a little higher.
+    """
+    offers = {offer.key: offer for offer in case.offers}
+    bought = [one.offer for one in optimum.purchases if one.price_kind is not PriceKind.OWNED]
+    providers = {offers[key].provider for key in bought}
+    if optimum.status is Status.INFEASIBLE or len(providers) > 1:
+        return comparison
+    if (
+        comparison is not None
+        and comparison.total_usd is not None
+        and comparison.total_usd <= optimum.total_usd
+    ):
+        return comparison
+    known = comparison.bound_usd if comparison is not None else None
+    bound = min(max(optimum.bound_usd, known or Decimal(0)), optimum.total_usd)
+    gap = float((optimum.total_usd - bound) / optimum.total_usd) if optimum.total_usd else 0.0
+    name = f": {min(providers)}" if providers else ""
+    return Comparison(
+        strategy=f"best single provider{name}",
+        status=optimum.status,
+        total_usd=optimum.total_usd,
+        bound_usd=bound,
+        gap_fraction=gap,
+    )
 
 
 def _singles(case: Case, pool: SolverPool) -> Iterator[_Single]:

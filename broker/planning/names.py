@@ -16,6 +16,7 @@ from broker.specs.load import Specs
 from solver.milp.constraints.quota import is_under
 
 _NEAR = 0.65
+_NEAR_PLACE = 0.75
 _PLACE_KEYS = ("region", "country", "continent", "partition")
 
 
@@ -23,12 +24,13 @@ def unmatched_names(workloads: Workloads, offers: Sequence[Offer], specs: Specs)
     """Warn of each region and provider that no table and no offer knows, and of idle quotas.
 
     Raises:
-        ConfigurationError: a provider's name is close to one that there is, or a country is not
-            named by its code.
+        ConfigurationError: a name of a provider or place is close to one that there is, or a
+            country is not named by its code.
     """
     return (
         *_providers(workloads, offers, specs),
         *_regions(workloads, offers, specs),
+        *_data_sets(workloads, offers, specs),
         *_quotas(workloads.quotas, offers),
     )
 
@@ -73,9 +75,27 @@ def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Ite
             raise ConfigurationError(
                 f"{where}: {name!r} is no code of a country", hint=f"write {code!r}"
             )
-        near = ", ".join(get_close_matches(name.lower(), sorted(known)))
-        meant = f"; did you mean one of: {near}?" if near else ""
-        yield f"{where}: no place is called {name!r} in this catalog{meant}"
+        near = get_close_matches(name.lower(), sorted(known), 3, _NEAR_PLACE)
+        if near:
+            raise ConfigurationError(
+                f"{where}: unknown place {name!r}", hint=f"did you mean {' or '.join(near)}?"
+            )
+        yield f"{where}: no place is called {name!r} in this catalog"
+
+
+def _data_sets(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:
+    known = {f"{provider}/{region}" for provider, region in specs.places.regions}
+    known |= {f"{offer.provider}/{offer.place.region}".lower() for offer in offers}
+    for number, run in enumerate(workloads.training):
+        if run.data is None or run.data.at.lower() in known:
+            continue
+        where = f"training[{number}].data.at"
+        near = get_close_matches(run.data.at.lower(), sorted(known), 3, _NEAR_PLACE)
+        if near:
+            raise ConfigurationError(
+                f"{where}: unknown place {run.data.at!r}", hint=f"did you mean {' or '.join(near)}?"
+            )
+        yield f"{where}: no place is called {run.data.at!r}; its egress is that to the internet"
 
 
 def _quotas(quotas: Sequence[Quota], offers: Sequence[Offer]) -> Iterator[str]:

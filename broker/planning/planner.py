@@ -18,7 +18,7 @@ from broker.domain.plan import (
     Status,
 )
 from broker.planning.case import CaseReport
-from broker.planning.comparisons import best_single_provider
+from broker.planning.comparisons import best_single_provider, no_dearer_than_plan
 from broker.planning.workloads_file import workloads_sha256
 from broker.verification.check import check
 from solver.milp.optimize import Optimum
@@ -56,6 +56,7 @@ def make_plan(
         comparison = best_single_provider(case, comparison_limits, pool)
         progress("compared with one provider alone")
         optimum = pending.result()
+    comparison = no_dearer_than_plan(comparison, optimum, case)
     plan = _plan(report, catalog, settings, (optimum, comparison))
     progress("checking the plan independently")
     violations = check(plan, case, snapshot=catalog.snapshot)

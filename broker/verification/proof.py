@@ -44,6 +44,7 @@ def comparisons(facts: Facts) -> Iterator[Finding]:
 
     A narrower strategy is a plan under the same rules, so none costs less than the plan's bound.
     """
+    yield from _single_provider(facts)
     for one in facts.plan.comparisons:
         has_plan = one.status is not Status.INFEASIBLE
         if any((figure is not None) != has_plan for figure in (one.total_usd, one.gap_fraction)):
@@ -51,6 +52,19 @@ def comparisons(facts: Facts) -> Iterator[Finding]:
             right = "both figures are" if has_plan else "none is"
             yield Finding(one.strategy, f"is {one.status} with {figures}; {right} right")
         yield from _compared(one, facts)
+
+
+def _single_provider(facts: Facts) -> Iterator[Finding]:
+    """Let no best single provider be dearer than a plan that buys from one provider itself."""
+    plan = facts.plan
+    providers = {one.offer.provider for one in facts.bought if not one.is_owned}
+    if plan.status is Status.INFEASIBLE or len(providers) != 1:
+        return
+    for one in plan.comparisons:
+        is_single = one.strategy.startswith("best single provider")
+        if is_single and (one.total_usd is None or one.total_usd > plan.total_usd):
+            message = f"total_usd is {one.total_usd}; the plan buys from {min(providers)} alone, at"
+            yield Finding(one.strategy, f"{message} {plan.total_usd}")
 
 
 def _compared(one: Comparison, facts: Facts) -> Iterator[Finding]:

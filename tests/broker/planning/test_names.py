@@ -54,8 +54,8 @@ def test_names_that_mean_something_are_silent(
             "policy.providers.deny: no provider is called 'acme' in this catalog",
         ),
         (
-            "policy: {regions: {deny: [europe-wst3]}}",
-            "policy.regions.deny: no place is called 'europe-wst3' in this catalog; did you mean",
+            "policy: {regions: {deny: [the-moon]}}",
+            "policy.regions.deny: no place is called 'the-moon' in this catalog",
         ),
         (
             "quotas: [{provider: aws, region: us-east-9, gpus: 8}]",
@@ -78,6 +78,8 @@ def test_a_rule_on_nothing_is_a_warning(
         ("policy: {providers: {deny: [vast.ai]}}", "'vast.ai'", "'vast'"),
         ("policy: {providers: {allow: ['runpod:comunity']}}", "'runpod:comunity'", ":community'"),
         ("quotas: [{provider: azur, gpus: 8}]", "quotas[0].provider", "'azure'"),
+        ("policy: {regions: {deny: [europe-wst3]}}", "'europe-wst3'", "europe-west3"),
+        ("    data: {at: aws/us-est-1, size: 1 TB}", "training[0].data.at", "aws/us-east-1"),
         ("policy: {regions: {deny: [germany]}}", "'germany' is no code", "write 'de'"),
     ],
 )
