@@ -13,6 +13,7 @@ import typer
 
 from broker.domain.errors import BrokerError, ConfigurationError
 from cli.examples import examples
+from cli.export import export
 from cli.offers import offers
 from cli.output import LogFormat, Terminal, print_error
 from cli.plan import plan
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(plan)
 app.command()(verify)
+app.command()(export)
 app.command()(examples)
 app.command()(schema)
 app.command()(offers)

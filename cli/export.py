@@ -1,0 +1,67 @@
+"""`gpubroker export`: a plan in the form that another tool takes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from broker.domain.errors import ConfigurationError
+from cli.files import write_whole
+from cli.output import Terminal
+
+if TYPE_CHECKING:
+    from broker.exports.files import ExportFile
+
+
+def export(
+    context: typer.Context,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file of `plan --out`.")],
+    *,
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="The form to write.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="PATH", help="Folder to write to, or a file where it is one file."
+        ),
+    ] = None,
+) -> None:
+    """Write a plan in the form that another tool takes.
+
+    One file goes to stdout unless --out names a path; several files need a folder.
+    """
+    from broker.exports.forms import FORMS  # noqa: PLC0415 - keeps `--help` quick
+    from broker.exports.forms import export as files_of  # noqa: PLC0415
+    from broker.planning.plans import read_plan  # noqa: PLC0415
+
+    if to not in FORMS:
+        raise ConfigurationError(f"--to {to!r} is no form", hint=f"there are: {', '.join(FORMS)}")
+    files = files_of(read_plan(plan), to)
+    terminal = Terminal.of(context)
+    if out is None and len(files) == 1:
+        terminal.write(files[0].text)
+    else:
+        _write(files, out, terminal)
+
+
+def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:
+    if not files:
+        raise ConfigurationError(
+            "the plan has no line that this form can take", hint="see `gpubroker export --help`"
+        )
+    if out is None:
+        raise ConfigurationError(
+            f"the export has {len(files)} files", hint="name a folder for them with --out"
+        )
+    if len(files) == 1 and not out.is_dir() and out.suffix:
+        write_whole(out, files[0].text)
+        terminal.note(f"written to {out}")
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise ConfigurationError(
+            f"--out {str(out)!r} is no folder: {cause.strerror}", hint="name a folder"
+        ) from cause
+    for file in files:
+        write_whole(out / file.name, file.text)
+    terminal.note(f"{len(files)} file{'s' * (len(files) > 1)} written to {out}")
