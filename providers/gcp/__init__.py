@@ -1,0 +1,1 @@
+"""Google Cloud: machines priced from the parts that the Cloud Billing Catalog lists."""
