@@ -30,6 +30,7 @@ PLAIN = (
     "fabric",
     "fabric_gbit_per_s",
     "bare_metal",
+    "min_nodes",
     "max_nodes",
     "certifications",
     "price",

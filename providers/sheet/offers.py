@@ -111,7 +111,7 @@ class OfferBuilder:
             provenance=self._provenance(row),
             tier=row.tier,
             commitment=_commitment(price, node),
-            limits=Limits(max_nodes=row.max_nodes),
+            limits=Limits(min_nodes=row.min_nodes or 1, max_nodes=row.max_nodes),
             certifications=row.certifications,
             warnings=(
                 *quirks.warnings(row, price),

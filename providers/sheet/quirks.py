@@ -31,6 +31,7 @@ _SPOT_FROM = "spot from "
 _WARNINGS = {
     "list price": "a list price, not a live one",
     "converted from": "converted to dollars by the source, at a rate that it does not state",
+    "by reservation only": "the page has a price on demand, but it is rented by reservation only",
 }
 _FLOOR_USD_PER_GPU = {"mithril": Decimal(1)}
 _LISTED_IN_EUR = frozenset({"ovhcloud", "seeweb"})

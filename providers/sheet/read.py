@@ -14,10 +14,11 @@ from pathlib import Path
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, Rejection
 from broker.specs.load import Specs
+from providers.sheet.cells import Row
 from providers.sheet.duplicates import Found, without_dear_spot, without_duplicates
 from providers.sheet.offers import OfferBuilder
 from providers.sheet.rows import SheetRow, read_row
-from providers.sheet.table import read_table
+from providers.sheet.table import read_table, table_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,22 @@ def read_sheet(path: Path, specs: Specs, *, as_of: datetime | None = None) -> Sh
         ConfigurationError: the file or one of its cells cannot be read; the message names file,
             row, column and value, the hint what to do.
     """
-    rows = tuple(read_row(row) for row in read_table(path))
+    return _reading(path, read_table(path), specs, as_of=as_of)
+
+
+def read_sheet_text(text: str, path: Path, specs: Specs) -> SheetReading:
+    """Read a price sheet whose text is at hand; `path` names it and tells its form.
+
+    Raises:
+        ConfigurationError: the sheet or one of its cells cannot be read.
+    """
+    return _reading(path, table_in(text, path), specs, as_of=None)
+
+
+def _reading(
+    path: Path, table: Sequence[Row], specs: Specs, *, as_of: datetime | None
+) -> SheetReading:
+    rows = tuple(read_row(row) for row in table)
     sheet_at = as_of or _newest(path, rows)
     builder = OfferBuilder(specs, sheet_at)
     found: list[Found] = []

@@ -116,6 +116,7 @@ class SheetRow:
     prices: tuple[StatedPrice, ...]
     observed_at: datetime | None
     valid_until: datetime | None
+    min_nodes: int | None
     max_nodes: int | None
     certifications: tuple[str, ...]
     source: str
@@ -138,6 +139,7 @@ def read_row(row: Row) -> SheetRow:
         prices=tuple(_prices(row)),
         observed_at=cells.dated(row),
         valid_until=cells.instant(row, "valid_until"),
+        min_nodes=cells.whole(row, "min_nodes"),
         max_nodes=_max_nodes(row),
         certifications=cells.words(row, "certifications"),
         source=row.text("source") or row.path.name,

@@ -25,13 +25,21 @@ def read_table(path: Path) -> tuple[Row, ...]:
     Raises:
         ConfigurationError: there is no such file, it is no CSV or YAML, or it holds no rows.
     """
-    kind = path.suffix.lower()
-    if kind not in (".csv", *_YAML):
+    if path.suffix.lower() not in (".csv", *_YAML):
         raise ConfigurationError(
             f"{path}: a price sheet is a .csv, .yaml or .yml file", hint="save it as one of these"
         )
-    text = _read_text(path)
-    rows = tuple(_csv_rows(path, text) if kind == ".csv" else _yaml_rows(path, text))
+    return table_in(_read_text(path), path)
+
+
+def table_in(text: str, path: Path) -> tuple[Row, ...]:
+    """Read every row of a sheet whose text is at hand; `path` names it and tells its form.
+
+    Raises:
+        ConfigurationError: it is no CSV or YAML, or it holds no rows.
+    """
+    is_yaml = path.suffix.lower() in _YAML
+    rows = tuple(_yaml_rows(path, text) if is_yaml else _csv_rows(path, text))
     if not rows:
         raise ConfigurationError(f"{path}: the sheet holds no rows", hint=DOCUMENTED)
     return rows
