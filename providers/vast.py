@@ -2,8 +2,13 @@
 
 Wire:  POST https://console.vast.ai/api/v0/bundles/ with a filter, once for on-demand and once for
        interruptible offers; a search answers without a key.
-Units: USD per hour of the whole row with the disk that was asked for; `gpu_ram` is MiB of ONE GPU
-       as its driver reports it; `cpu_ram` is MB of the whole machine, scaled by the row's cores.
+Units: USD per hour of the whole row with the disk that was asked for (`dph_base` is without);
+       `storage_cost` is USD for a GB and a month of 720 hours; traffic is USD a GB;
+       `gpu_ram` is MiB of ONE GPU as its driver reports it; `cpu_ram` is MB of the whole machine,
+       scaled by the row's cores.
+Kinds: on demand and spot. Prepaid rentals are left out: the discount grows with what is paid in
+       advance up to the host's own limit, and no source says which term the price of a search for
+       reserved offers (`discounted_dph_total`) is of.
 Quirks: a filter with a wrong name is ignored, so every row is checked again here; one machine
        stands in many rows (1, 2, 4, 8 of its GPUs) that are alternatives, and its id is part of
        the instance type; `A100 SXM4` and the like do not say their memory; a modified RTX 4090
@@ -21,6 +26,8 @@ import httpx
 from pydantic import BaseModel
 
 from broker.domain.offer import (
+    Billing,
+    Components,
     Limits,
     Offer,
     Place,
@@ -33,6 +40,7 @@ from broker.domain.offer import (
 from broker.specs.load import Specs, Unresolved
 from providers.kit.access import Access
 from providers.kit.adapter import provenance
+from providers.kit.duplicates import cheapest
 from providers.kit.parse import Row, Unreadable, parse
 
 URL = "https://console.vast.ai/api/v0/bundles/"
@@ -41,6 +49,8 @@ DISK_GB = 8
 ROW_LIMIT = 10_000
 MIN_RELIABILITY = 0.9
 """Share of time that a host was up; below it an offer is not worth a plan. New hosts have 0.6."""
+
+BILLING_STEP_S = 1.0
 
 _MIB_PER_GIB = 1024
 _MB_PER_GIB = 2**30 / 10**6
@@ -57,12 +67,16 @@ class _Row(BaseModel):
     cpu_cores: float | None = None
     cpu_cores_effective: float | None = None
     cpu_ram: float | None = None
+    dph_base: Decimal | None = None
     dph_total: Decimal | None = None
     min_bid: Decimal | None = None
     reliability: float | None = None
     reliability2: float | None = None
     verification: str | None = None
     geolocation: str | None = None
+    storage_cost: Decimal | None = None
+    inet_up_cost: Decimal | None = None
+    inet_down_cost: Decimal | None = None
     duration: float | None = None
     rentable: bool = True
     rented: bool = False
@@ -99,21 +113,9 @@ class Vast:
         for reply in replies:
             asked = _Filter.model_validate_json(reply.request.content).type
             kind = PriceKind.SPOT if asked == "bid" else PriceKind.ON_DEMAND
-            best: dict[str, Offer] = {}
             rows = parse(_Reply, reply).offers
             free_gpus = _free_gpus(rows)
-            for row in rows:
-                found = self._offer(row, kind, free_gpus, reply=reply)
-                if isinstance(found, Offer) and found.key in best:
-                    cheap, dear = sorted((best[found.key], found), key=lambda o: o.usd_per_hour)
-                    best[found.key] = cheap
-                    detail = f"{dear.usd_per_hour} an hour, the same for {cheap.usd_per_hour}"
-                    yield self._rejection(dear.instance_type, "duplicate_offer", detail)
-                elif isinstance(found, Offer):
-                    best[found.key] = found
-                else:
-                    yield found
-            yield from best.values()
+            yield from cheapest(self._offer(row, kind, free_gpus, reply=reply) for row in rows)
 
     def _offer(
         self,
@@ -164,6 +166,8 @@ class Vast:
             usd_per_hour=usd_per_hour,
             quote=Quote(amount=usd_per_hour, currency="USD"),
             provenance=provenance(reply),
+            components=_components(row),
+            billing=Billing(step_s=BILLING_STEP_S),
             spot=SpotTerms() if kind is PriceKind.SPOT else None,
             limits=limits,
             warnings=_warnings(row, kind),
@@ -242,10 +246,24 @@ def _host_memory_gib(row: _Row) -> float | None:
     return row.cpu_ram * min(1.0, row.cpu_cores_effective / row.cpu_cores) / _MB_PER_GIB
 
 
+def _components(row: _Row) -> Components | None:
+    """Split a price into GPUs and disk, where the row says so and the parts make sense."""
+    base, total = row.dph_base, row.dph_total
+    if base is None or total is None or not 0 < base <= total:
+        return None
+    return Components(gpus_usd=base, disk_usd=total - base)
+
+
 def _warnings(row: _Row, kind: PriceKind) -> tuple[str, ...]:
     found = [f"other sizes of machine {row.machine_id} are the same GPUs"]
     if kind is PriceKind.SPOT:
         found.append("the least bid that is taken now; whoever bids more stops it")
+    if row.storage_cost:
+        month = f"{row.storage_cost:.4g} USD for a GB and month"
+        found.append(f"disk beyond {DISK_GB} GB costs {month}, while it is stopped too")
+    if row.inet_down_cost or row.inet_up_cost:
+        down, up = row.inet_down_cost or Decimal(0), row.inet_up_cost or Decimal(0)
+        found.append(f"traffic costs {down:.4g} USD a GB in and {up:.4g} USD a GB out")
     if row.duration is not None:
         days = row.duration / 3600 / _HOURS_PER_DAY
         found.append(f"the host ends it in {days:.1f} days")

@@ -1,13 +1,15 @@
 """The adapter: asks for types and stock, and joins them into offers."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import httpx
 
+from broker.domain.errors import ProviderError
 from broker.domain.offer import (
+    Billing,
     Commitment,
     Hardware,
     Limits,
@@ -25,12 +27,16 @@ from broker.specs.load import Specs, Unresolved
 from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.parse import Unreadable
+from providers.kit.parts import Missing, mark_unreadable, or_missing, unless_all_missing
+from providers.runpod.clusters import cluster_offers
+from providers.runpod.machines import BILLING_STEP_S, DISK, GIB_PER_GB, gpu_model, place_of
 from providers.runpod.prices import NAME, Price, Sold, Tier, rejection, sold
 from providers.runpod.wire import (
+    CLUSTERS_QUERY,
+    CLUSTERS_VARIABLES,
     STOCK_QUERY,
     TYPES_QUERY,
     URL,
-    GpuType,
     Stock,
     Types,
     Where,
@@ -40,12 +46,7 @@ from providers.runpod.wire import (
     types_in,
 )
 
-_GIB_PER_GB = 10**9 / 2**30
-_SLICE = re.compile(r"\bMIG\b")
-_DATA_CENTER = re.compile(r"(?P<area>[A-Z]{2,3})-(?P<place>[A-Z]+)-\d+")
-_COUNTRY_LETTERS = 2
-_CONTINENTS = {"EU": "eu", "EUR": "eu", "AP": "ap", "SEA": "ap", "OC": "oc"}
-
+_PLAN = "the plan covers the GPUs alone, and the money is not given back"
 _Catalogue = Mapping[tuple[str, Tier], Sold]
 
 
@@ -59,25 +60,18 @@ class RunPod:
         self._specs = specs
         self._access = access
 
-    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
-        """Ask for the types, then for the stock of each place that they name."""
+    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
+        """Ask for types and clusters, then for the stock of each place that the types name."""
         reply = self._ask(http, TYPES_QUERY, {})
         yield reply
-        types = types_in(reply)
-        for center in types.data_centers:
-            if center.listed:
-                where = Where(secureCloud=True, dataCenterId=center.id)
-                yield self._ask(http, STOCK_QUERY, stock_variables(where))
-        for country in types.country_codes:
-            if country:
-                where = Where(secureCloud=False, countryCode=country)
-                yield self._ask(http, STOCK_QUERY, stock_variables(where))
+        yield self._ask(http, CLUSTERS_QUERY, CLUSTERS_VARIABLES)
+        yield from unless_all_missing(self._stock(http, types_in(reply)))
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
-        """Make an offer of each price, count and place with stock; the types come first."""
+        """Make an offer of each price, count and place; types and clusters come first."""
         pages = iter(replies)
-        first = next(pages, None)
-        if first is None:
+        first, second = next(pages, None), next(pages, None)
+        if first is None or second is None:
             return
         catalogue: dict[tuple[str, Tier], Sold] = {}
         for entry in self._sold(types_in(first)):
@@ -85,6 +79,7 @@ class RunPod:
                 catalogue[entry.id, entry.tier] = entry
             else:
                 yield entry
+        yield from cluster_offers(second, self._specs)
         stocked: set[tuple[str, Tier]] = set()
         for page in pages:
             yield from self._page(page, catalogue, stocked)
@@ -96,14 +91,27 @@ class RunPod:
         self, http: httpx.Client, query: str, variables: Mapping[str, object]
     ) -> httpx.Response:
         headers = self._access.bearer()
-        return http.post(URL, json={"query": query, "variables": variables}, headers=headers)
+        return http.post(URL, json={"query": query, "variables": dict(variables)}, headers=headers)
+
+    def _stock(self, http: httpx.Client, types: Types) -> Iterator[httpx.Response | Missing]:
+        """Ask each place for its stock; one that fails keeps what it had."""
+        centers = (
+            Where(secureCloud=True, dataCenterId=one.id) for one in types.data_centers if one.listed
+        )
+        countries = (
+            Where(secureCloud=False, countryCode=one) for one in types.country_codes if one
+        )
+        for where in (*centers, *countries):
+            ask = partial(self._ask, http, STOCK_QUERY, stock_variables(where))
+            region = where.data_center_id or where.country_code
+            yield from or_missing(ask, Missing(NAME, region=region))
 
     def _sold(self, types: Types) -> Iterator[Sold | Rejection]:
         for row in types.gpu_types:
             if isinstance(row, Unreadable):
                 yield rejection("a GPU type", row.reason, row.detail)
                 continue
-            gpu = self._gpu(row)
+            gpu = gpu_model(self._specs, row.id, row.memory_in_gb)
             if isinstance(gpu, Unresolved):
                 yield rejection(row.id, gpu.reason, gpu.detail)
                 continue
@@ -112,19 +120,19 @@ class RunPod:
                 yield entry
                 yield from refused
 
-    def _gpu(self, row: GpuType) -> str | Unresolved:
-        if _SLICE.search(row.id):
-            return Unresolved("mig_slice", f"{row.id!r} is a part of a GPU")
-        return self._specs.resolve_gpu(row.id, memory_gib=row.memory_in_gb, provider=NAME)
-
     def _page(
         self, page: httpx.Response, catalogue: _Catalogue, stocked: set[tuple[str, Tier]]
     ) -> Iterator[Offer | Rejection]:
         """Make the offers of one place; note in `stocked` what it has."""
+        try:
+            stock_types = stock_in(page).gpu_types
+        except ProviderError as failure:  # an error with status 200, or another shape
+            mark_unreadable(page, failure)
+            return
         where = asked_for(page)
         tier = Tier.SECURE if where.secure_cloud else Tier.COMMUNITY
-        place = self._place(where)
-        for row in stock_in(page).gpu_types:
+        place = place_of(self._specs, where)
+        for row in stock_types:
             if isinstance(row, Unreadable):
                 yield rejection(f"stock in {place.region}", row.reason, row.detail)
                 continue
@@ -138,17 +146,6 @@ class RunPod:
                     for price in one.prices:
                         yield _offer(one, price, hardware, stock=stock, place=place, page=page)
 
-    def _place(self, where: Where) -> Place:
-        """Place a page as the tables have it, else in the country that its id names."""
-        region = where.data_center_id or where.country_code or ""
-        place = self._specs.place(NAME, region)
-        if place.country:
-            return place
-        country, continent = where.country_code, place.continent
-        if where.data_center_id:
-            country, continent = _area(where.data_center_id)
-        return place.model_copy(update={"country": country, "continent": continent})
-
     def _hardware(self, one: Sold, count: int, stock: Stock) -> Hardware:
         ram_gb = stock.min_memory
         return self._specs.hardware(
@@ -157,7 +154,7 @@ class RunPod:
             gpu=one.gpu,
             gpu_count=Fraction(count),
             vcpus=stock.min_vcpu,
-            host_memory_gib=None if ram_gb is None else ram_gb * _GIB_PER_GB,
+            host_memory_gib=None if ram_gb is None else ram_gb * GIB_PER_GB,
             virtualization=Virtualization.CONTAINER,
         )
 
@@ -177,21 +174,12 @@ def _offer(
         quote=Quote(amount=usd_per_hour, currency="USD"),
         provenance=provenance(page),
         tier=str(one.tier),
+        billing=Billing(step_s=BILLING_STEP_S, prepaid=True if price.months else None),
         commitment=_prepaid(usd_per_hour, price.months),
         spot=SpotTerms() if price.kind is PriceKind.SPOT else None,
         limits=Limits(stock_level=(stock.stock_status or "").lower()),
+        warnings=(DISK, *((_PLAN,) if price.months else ())),
     )
-
-
-def _area(data_center: str) -> tuple[str | None, str | None]:
-    """Read country and continent off an id such as US-KS-2 or EUR-IS-1; None where it has none."""
-    found = _DATA_CENTER.fullmatch(data_center)
-    if found is None:
-        return None, None
-    area, place = found["area"], found["place"]
-    if area in ("US", "CA"):  # what follows is a state or a city
-        return area, "us"
-    return (place if len(place) == _COUNTRY_LETTERS else None), _CONTINENTS.get(area)
 
 
 def _instance_type(one: Sold, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Generic, TypeVar
 
 import httpx
@@ -36,6 +37,17 @@ STOCK_QUERY = """query Stock(
     eight: lowestPrice(input: $eight) { stockStatus minVcpu minMemory }
   }
 }"""
+
+CLUSTERS_QUERY = """query Clusters($filter: GpuTypeFilter, $eight: GpuLowestPriceInput) {
+  gpuTypes(input: $filter) {
+    id memoryInGb clusterPrice maxGpuCountSecureCloud
+    nodeGroupDatacenters { id }
+    lowestPrice(input: $eight) { stockStatus minVcpu minMemory }
+  }
+}"""
+CLUSTERS_VARIABLES: Mapping[str, object] = MappingProxyType(
+    {"filter": {"cluster": True}, "eight": {"gpuCount": 8}}
+)
 
 _COUNTS = {"one": 1, "two": 2, "four": 4, "eight": 8}
 _NO_STOCK = frozenset({"", "none", "out of stock"})
@@ -110,6 +122,23 @@ class StockPage(_Wire):
     gpu_types: list[Row[StockOfType]]
 
 
+class ClusterType(_Wire):
+    """A GPU type in instant clusters: the price of ONE GPU, the GPUs of a node, who has nodes."""
+
+    id: str
+    memory_in_gb: float | None = None
+    cluster_price: Decimal | None = None
+    max_gpu_count_secure_cloud: int | None = None
+    node_group_datacenters: list[DataCenter] | None = None
+    lowest_price: Stock | None = None
+
+
+class Clusters(_Wire):
+    """The answer for instant clusters."""
+
+    gpu_types: list[Row[ClusterType]]
+
+
 class Where(_Wire):
     """The place that a page was asked for."""
 
@@ -154,6 +183,15 @@ def stock_in(reply: httpx.Response) -> StockPage:
         ProviderError: it carries errors, or cannot be read.
     """
     return _data(parse(_Answer[StockPage], reply), reply)
+
+
+def clusters_in(reply: httpx.Response) -> Clusters:
+    """Read the answer for instant clusters.
+
+    Raises:
+        ProviderError: it carries errors, or cannot be read.
+    """
+    return _data(parse(_Answer[Clusters], reply), reply)
 
 
 def asked_for(reply: httpx.Response) -> Where:

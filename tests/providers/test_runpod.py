@@ -13,8 +13,10 @@ from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer, Payment, PriceKind, Rejection, Virtualization
 from broker.specs.load import Specs, load_specs
 from providers.kit.access import Access
+from providers.kit.parts import Missing, replies_only
 from providers.kit.recorded import RecordedTransport, recordings
-from providers.runpod.cloud import RunPod, _area
+from providers.runpod.cloud import RunPod
+from providers.runpod.machines import area
 
 Gpu = dict[str, JsonValue]
 H100 = "NVIDIA H100 80GB HBM3"
@@ -45,7 +47,7 @@ def specs() -> Specs:
 def run(specs: Specs, edit: Callable[[Gpu], None] = lambda gpu: None) -> list[Offer | Rejection]:
     cloud = RunPod(specs, Access())
     with httpx.Client(transport=Edited(edit)) as http:
-        return list(cloud.offers_in(cloud.fetch(http)))
+        return list(cloud.offers_in(replies_only(cloud.fetch(http), [])))
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +177,7 @@ def test_listed_data_centres_and_named_countries_are_asked(specs: Specs) -> None
     transport = Edited()
     with httpx.Client(transport=transport) as http:
         list(RunPod(specs, Access()).fetch(http))
-    asked = [json.loads(request.content)["variables"] for request in transport.requests[1:]]
+    asked = [json.loads(request.content)["variables"] for request in transport.requests[2:]]
     places = [one["eight"].get("dataCenterId") or one["eight"].get("countryCode") for one in asked]
     assert places == ["AP-JP-1", "EU-RO-1", "US-KS-2", "CZ", "US"]
     assert [one["eight"]["secureCloud"] for one in asked] == [True] * 3 + [False] * 2
@@ -208,7 +210,7 @@ def test_community_offers_lie_in_their_country(by_key: dict[str, Offer]) -> None
 def test_the_id_of_a_data_centre_names_its_country(
     center: str, country: str | None, continent: str | None
 ) -> None:
-    assert _area(center) == (country, continent)
+    assert area(center) == (country, continent)
 
 
 def test_secure_offers_lie_in_the_country_of_their_data_centre(by_key: dict[str, Offer]) -> None:
@@ -261,7 +263,36 @@ def test_a_graphql_error_with_status_200_is_a_provider_error(specs: Specs) -> No
         httpx.Client(transport=answer) as http,
         pytest.raises(ProviderError, match="Something went wrong"),
     ):
-        list(cloud.offers_in(cloud.fetch(http)))
+        list(cloud.offers_in(replies_only(cloud.fetch(http), [])))
+
+
+class NoStockIn(httpx.BaseTransport):
+    """Answers from the recordings, but for one place, whose answer is `broken`."""
+
+    def __init__(self, place: str, broken: httpx.Response) -> None:
+        self._inner = RecordedTransport("runpod")
+        self._place = place
+        self._broken = broken
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self._place in request.read().decode():
+            return self._broken
+        return self._inner.handle_request(request)
+
+
+def test_a_place_that_answers_with_an_error_is_missing_and_the_others_are_there(
+    specs: Specs,
+) -> None:
+    (wrong,) = [one for one in recordings("runpod") if one.name == "error"]
+    cloud = RunPod(specs, Access())
+    missing: list[Missing] = []
+    with httpx.Client(transport=NoStockIn("EU-RO-1", wrong.reply())) as http:
+        found = list(cloud.offers_in(replies_only(cloud.fetch(http), missing)))
+    assert [one.region for one in missing] == ["EU-RO-1"]
+    assert "Something went wrong" in missing[0].why
+    regions = {row.place.region for row in found if isinstance(row, Offer)}
+    assert "US-KS-2" in regions
+    assert "EU-RO-1" not in regions
 
 
 def test_no_key_is_needed_and_a_given_one_is_sent(specs: Specs) -> None:
@@ -271,3 +302,76 @@ def test_no_key_is_needed_and_a_given_one_is_sent(specs: Specs) -> None:
         next(RunPod(specs, Access({"api_key": SecretStr("s3cr3t")})).fetch(http))
     assert "Authorization" not in transport.requests[0].headers
     assert transport.requests[1].headers["Authorization"] == "Bearer s3cr3t"
+
+
+CLUSTER = f"cluster 8x {H100}"
+
+
+def with_cluster_price(price: JsonValue, **changes: JsonValue) -> Callable[[Gpu], None]:
+    """Give the H100's clusters a price: no source has one, so the recordings have none."""
+
+    def change(gpu: Gpu) -> None:
+        if "clusterPrice" in gpu and gpu["id"] == H100:
+            gpu.update(clusterPrice=price, **changes)
+
+    return change
+
+
+def clusters(rows: list[Offer | Rejection]) -> list[Offer]:
+    return [row for row in rows if isinstance(row, Offer) and row.tier == "cluster"]
+
+
+def test_clusters_are_asked_for_by_the_name_that_the_query_has(specs: Specs) -> None:
+    """A variable with another name would be ignored without an error."""
+    transport = Edited()
+    with httpx.Client(transport=transport) as http:
+        list(RunPod(specs, Access()).fetch(http))
+    asked = json.loads(transport.requests[1].content)
+    assert set(asked["variables"]) == {"filter", "eight"}
+    assert all(f"${name}:" in asked["query"] for name in asked["variables"])
+
+
+def test_a_cluster_is_of_two_nodes_at_the_least_and_priced_by_the_node(specs: Specs) -> None:
+    found = clusters(run(specs, with_cluster_price(3.5)))
+    assert [one.place.region for one in found] == ["US-KS-2", "EU-RO-1"]
+    for one in found:
+        assert one.instance_type == CLUSTER
+        assert one.usd_per_hour == Decimal("28.0")  # 8 × 3.50
+        assert (one.limits.min_nodes, one.limits.max_nodes) == (2, 8)
+        assert one.hardware.max_cluster_nodes == 8
+        assert one.hardware.shape.fabric_gbit_per_s == 3200
+        assert (one.price_kind, one.commitment) == (PriceKind.ON_DEMAND, None)
+
+
+def test_clusters_without_a_price_are_no_offers(rows: list[Offer | Rejection]) -> None:
+    assert not clusters(rows)
+    assert rejected(rows)[f"{H100} cluster"] == "no_price"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"clusterPrice": 0}, "no_price"),
+        ({"nodeGroupDatacenters": []}, "no_capacity"),
+        ({"nodeGroupDatacenters": None}, "no_capacity"),
+        ({"lowestPrice": None}, "no_capacity"),
+        ({"lowestPrice": {"stockStatus": None, "minVcpu": None}}, "no_capacity"),
+        ({"maxGpuCountSecureCloud": None}, "not_a_gpu"),
+    ],
+)
+def test_a_cluster_that_is_no_offer_says_why(
+    specs: Specs, changes: dict[str, JsonValue], reason: str
+) -> None:
+    price = changes.pop("clusterPrice", 3.5)
+    rows = run(specs, with_cluster_price(price, **changes))
+    assert not clusters(rows)
+    assert rejected(rows)[f"{H100} cluster"] == reason
+
+
+def test_the_bill_of_disk_is_told_and_what_a_plan_covers(by_key: dict[str, Offer]) -> None:
+    for key, one in by_key.items():
+        assert any("disk is billed apart" in warning for warning in one.warnings), key
+        covers = any("covers the GPUs alone" in warning for warning in one.warnings)
+        assert covers is (one.price_kind is PriceKind.RESERVED), key
+        assert one.billing.step_s == 1
+        assert one.billing.prepaid is (True if one.commitment else None), key

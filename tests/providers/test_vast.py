@@ -246,6 +246,39 @@ def test_the_end_of_the_host_is_told(specs: Specs) -> None:
     assert any("3.0 days" in warning for warning in found.warnings)
 
 
+def test_a_price_is_split_into_gpus_and_disk(specs: Specs) -> None:
+    (found,) = alone(specs, dph_base=1.86, dph_total=1.87)
+    assert isinstance(found, Offer)
+    assert found.components is not None
+    assert found.components.gpus_usd == Decimal("1.86")
+    assert found.components.disk_usd == Decimal("0.01")
+    assert found.usd_per_hour == Decimal("1.87")
+
+
+@pytest.mark.parametrize("base", [None, 0, 2])
+def test_parts_that_make_no_sense_are_left_out(specs: Specs, base: JsonValue) -> None:
+    (found,) = alone(specs, dph_base=base, dph_total=1.87)
+    assert isinstance(found, Offer)
+    assert found.components is None
+    assert found.usd_per_hour == Decimal("1.87")
+
+
+def test_what_the_host_takes_for_disk_and_traffic_is_told(specs: Specs) -> None:
+    (found,) = alone(specs, storage_cost=0.15, inet_down_cost=0.001953125, inet_up_cost=0.02)
+    assert isinstance(found, Offer)
+    assert "disk beyond 8 GB costs 0.15 USD for a GB and month, while it is stopped too" in (
+        found.warnings
+    )
+    assert "traffic costs 0.001953 USD a GB in and 0.02 USD a GB out" in found.warnings
+
+
+@pytest.mark.parametrize("free", [0, None])
+def test_what_costs_nothing_is_no_warning(specs: Specs, free: JsonValue) -> None:
+    (found,) = alone(specs, storage_cost=free, inet_down_cost=free, inet_up_cost=free)
+    assert isinstance(found, Offer)
+    assert not any("costs" in warning for warning in found.warnings)
+
+
 def test_a_rate_limit_is_waited_for_as_told(specs: Specs) -> None:
     (limited,) = [one for one in recordings("vast") if one.name == "rate-limited"]
     replies = [limited.reply(), httpx.Response(200, json={"offers": []})]
