@@ -1,43 +1,60 @@
-"""AWS without an account: list prices, reservations and regional spot prices.
+"""AWS without an account: list prices, commitments, capacity blocks and regional spot prices.
 
-Wire:  the EC2 region index, the price file of each region that is asked for (CSV, some hundred
-       megabytes, streamed), the spot feed of the pricing page and the Spot Advisor.
+Wire:  documented are the EC2 and savings plan region indexes and the files that they name: CSV,
+       streamed, 300 to 500 MB each for a large region. The rest is what AWS's own pages read: the
+       list of locations, the feed of the on-demand page (60 kB a region), the page of the capacity
+       blocks, the spot feed (3 MB) and the Spot Advisor (1 MB).
+Which: without GPUBROKER_AWS_REGIONS, the price and savings plan files of four regions (some 3 GB
+       in all) and of all others the feeds alone, which know no commitments; with it, the files of
+       the regions named, and nothing of others.
 Units: US dollars per instance-hour, as text; upfront parts per instance.
-Quirks: capacity blocks are listed at zero, since their price needs an account; one type comes in
-       hundreds of rows; the two spot feeds are not documented, so each may be missing without
-       harm to the rest; the spot feed has old names for old regions.
+Quirks: price files list capacity blocks at zero; one type comes in hundreds of rows; the feeds are
+       not documented, so each may be missing without harm to the rest; the spot feed has old names
+       for old regions, and one price for all zones.
+Account: spot prices by zone (DescribeSpotPriceHistory) and the capacity blocks that can be had
+       (DescribeCapacityBlockOfferings) need signed requests; they are not read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from functools import partial
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel
 
 from broker.domain.errors import ProviderError
-from broker.domain.offer import Offer, Rejection
+from broker.domain.offer import Offer, PriceKind, Rejection
 from broker.specs.load import Specs
-from providers.aws import price_csv, price_json
-from providers.aws.machines import PROVIDER
-from providers.aws.price_list import offers_in_price_list
-from providers.aws.spot import interruptions_in, offers_in_spot_feed
-from providers.aws.wire import (
+from providers.aws.feeds import (
+    BLOCKS_URL,
     EC2_FILES,
+    LOCATIONS_URL,
+    PAGE_FEEDS_URL,
     PRICE_HOST,
     REGION_INDEX_URL,
+    SAVINGS_FILES,
+    SAVINGS_INDEX_URL,
     SPOT_ADVISOR_URL,
     SPOT_FEED_URL,
+    Locations,
     RegionFiles,
     RegionIndex,
-    SpotAdvisor,
-    SpotFeed,
+    SavingsIndex,
+    parse_feed,
 )
+from providers.aws.places import places_of
+from providers.aws.reading import Reading, region_problem, savings_paths
+from providers.aws.wire import PROVIDER, Problem, rejection
 from providers.kit.access import Access
 from providers.kit.parse import parse
+from providers.kit.parts import Missing, mark_unreadable, or_missing, unless_all_missing
 
-_OTHER_PARTITIONS = ("us-gov-", "us-iso", "eu-iso", "eusc-", "cn-", "aws-cn")
+FILED_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
+"""The regions whose files are read where the user names none."""
 
-_Feed = TypeVar("_Feed", bound=BaseModel)
+_Part = httpx.Response | Missing
+_UNPLACED = Missing(PROVIDER, price_kinds=(PriceKind.ON_DEMAND, PriceKind.CAPACITY_BLOCK))
+"""What cannot be read without the names of the regions."""
 
 
 class AwsCloud:
@@ -49,107 +66,118 @@ class AwsCloud:
     def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
         self._regions = tuple(dict.fromkeys(access.regions))
+        self._filed = self._regions or FILED_REGIONS
 
-    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
-        """Ask for the index, the spot feeds, and then for each region's price file.
+    def fetch(self, http: httpx.Client) -> Iterator[_Part]:
+        """Ask for the EC2 index, and then for each part of the prices.
 
-        A price file comes as an open stream, to be read before the next reply is asked for. What
-        answers for a spot feed that cannot be had is a 503 that carries the reason.
+        A price file comes as an open stream, to be read before the next reply is asked for.
+
+        Raises:
+            ProviderError: the index cannot be had, or none of the parts.
         """
         index = http.get(REGION_INDEX_URL)
         yield index
-        for url in (SPOT_ADVISOR_URL, SPOT_FEED_URL):
-            yield _feed_or_failure(http, url)
         files = parse(RegionIndex, index).regions
-        for region in self._regions:
-            if _trouble(region, files) is None:
-                url = _price_file_url(files[region].current_version_path)
-                yield http.send(http.build_request("GET", url), stream=True)
+        yield from unless_all_missing(self._parts(http, files))
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
-        """Translate price files as they come, and the spot feed once all has been seen.
+        """Translate replies as they come, and the spot feed once all has been seen.
+
+        A part that cannot be read is marked for `fetch`, which names it as missing.
 
         Raises:
-            ProviderError: the index or a price file cannot be read.
+            ProviderError: the EC2 index cannot be read.
         """
-        feeds: dict[str, httpx.Response] = {}
+        reading = Reading(self._specs, regions=self._regions, filed=self._filed)
         for reply in replies:
-            url = str(reply.request.url)
-            if url in (SPOT_ADVISOR_URL, SPOT_FEED_URL):
-                feeds[url] = reply
-            elif url == REGION_INDEX_URL:
-                yield from self._untold_regions(parse(RegionIndex, reply))
-            else:
-                reader = price_json if reply.request.url.path.endswith(".json") else price_csv
-                yield from offers_in_price_list(reader.accelerated_rows(reply), reply, self._specs)
-        yield from self._spot_offers(feeds)
+            try:
+                yield from reading.offers_in(reply)
+            except ProviderError as failure:
+                url = str(reply.request.url)
+                if url == REGION_INDEX_URL:
+                    raise
+                mark_unreadable(reply, failure)
+                yield rejection(url, Problem("unreadable_reply", str(failure)))
+        yield from reading.spot_offers()
 
-    def _untold_regions(self, index: RegionIndex) -> Iterator[Rejection]:
-        for region in self._regions:
-            trouble = _trouble(region, index.regions)
-            if trouble is not None:
-                yield _rejection(region, *trouble)
+    def _parts(self, http: httpx.Client, files: Mapping[str, RegionFiles]) -> Iterator[_Part]:
+        names: Mapping[str, str] = {}
+        for part in _checked(http, LOCATIONS_URL, Locations, _UNPLACED):
+            yield part
+            names = places_of(part).names if isinstance(part, httpx.Response) else {}
+        yield from _if_there(http, SPOT_ADVISOR_URL)
+        yield from or_missing(partial(http.get, SPOT_FEED_URL), _kinds(PriceKind.SPOT))
+        yield from or_missing(partial(http.get, BLOCKS_URL), _kinds(PriceKind.CAPACITY_BLOCK))
+        savings: Mapping[str, str] = {}
+        for part in _checked(http, SAVINGS_INDEX_URL, SavingsIndex, _kinds(PriceKind.SAVINGS_PLAN)):
+            yield part
+            savings = savings_paths(part) if isinstance(part, httpx.Response) else {}
+        for region in self._filed:
+            if region_problem(region, files) is None:
+                path = files[region].current_version_path
+                yield from _files(http, region, path, savings.get(region))
+        if not self._regions:
+            yield from self._feeds(http, names, files)
 
-    def _spot_offers(self, feeds: dict[str, httpx.Response]) -> Iterator[Offer | Rejection]:
-        advisor = _feed(SpotAdvisor, feeds.get(SPOT_ADVISOR_URL))
-        if isinstance(advisor, Rejection):
-            yield advisor
-        reply = feeds.get(SPOT_FEED_URL)
-        feed = _feed(SpotFeed, reply)
-        if isinstance(feed, Rejection):
-            yield feed
-        elif feed is not None and reply is not None:
-            yield from offers_in_spot_feed(
-                feed,
-                reply,
-                self._specs,
-                regions=tuple(one for one in self._regions if not _is_elsewhere(one)),
-                interruptions=interruptions_in(advisor) if isinstance(advisor, SpotAdvisor) else {},
-            )
-
-
-def _trouble(region: str, files: Mapping[str, RegionFiles]) -> tuple[str, str] | None:
-    """Say why a region's price file is not asked for: the reason and its detail."""
-    if _is_elsewhere(region):
-        return "other_partition", "GovCloud and China have price lists and accounts of their own"
-    if region not in files:
-        return "region_not_listed", "the EC2 region index has no such region"
-    return None
+    def _feeds(
+        self, http: httpx.Client, names: Mapping[str, str], files: Mapping[str, RegionFiles]
+    ) -> Iterator[_Part]:
+        """Ask for the on-demand feed of each region that has no file read."""
+        for region, name in names.items():
+            if region in files and region not in self._filed:
+                url = f"{PAGE_FEEDS_URL}{quote(name, safe='()')}/Linux/index.json"
+                missing = Missing(PROVIDER, region, (PriceKind.ON_DEMAND,))
+                yield from or_missing(partial(http.get, url), missing)
 
 
-def _is_elsewhere(region: str) -> bool:
-    return region.startswith(_OTHER_PARTITIONS)
+def _files(http: httpx.Client, region: str, path: str, savings: str | None) -> Iterator[_Part]:
+    """Ask for a region's price file, and for its savings plans, which mean nothing without it."""
+    kinds = (PriceKind.ON_DEMAND, PriceKind.RESERVED, PriceKind.SAVINGS_PLAN)
+    for part in or_missing(
+        partial(_stream, http, path, EC2_FILES), Missing(PROVIDER, region, kinds)
+    ):
+        yield part
+        if isinstance(part, Missing):
+            return
+    if savings is not None:
+        yield from or_missing(
+            partial(_stream, http, savings, SAVINGS_FILES),
+            Missing(PROVIDER, region, (PriceKind.SAVINGS_PLAN,)),
+        )
 
 
-def _price_file_url(path: str) -> str:
-    """Give the address of the CSV form; the index names the JSON form beside it."""
-    if not (path.startswith(EC2_FILES) and path.endswith("/index.json")):
+def _stream(http: httpx.Client, path: str, folder: str) -> httpx.Response:
+    """Open the CSV form of a file; the index names the JSON form beside it."""
+    if not (path.startswith(folder) and path.endswith("/index.json")):
         raise ProviderError(
-            f"{REGION_INDEX_URL}: currentVersionUrl is {path!r}, no path of a price file",
+            f"aws: an index names {path!r}, which is no path of a price file",
             hint="the index has another form now; gpubroker must follow",
         )
-    return f"{PRICE_HOST}{path.removesuffix('.json')}.csv"
+    url = f"{PRICE_HOST}{path.removesuffix('.json')}.csv"
+    return http.send(http.build_request("GET", url), stream=True)
 
 
-def _feed_or_failure(http: httpx.Client, url: str) -> httpx.Response:
-    """Ask for a feed that AWS does not promise to keep; the rest must not fail with it."""
+def _checked(
+    http: httpx.Client, url: str, model: type[BaseModel], part: Missing
+) -> Iterator[_Part]:
+    """Ask for what later requests are made of, so that it is readable if it is there."""
+
+    def ask() -> httpx.Response:
+        reply = http.get(url)
+        parse_feed(model, reply)
+        return reply
+
+    return or_missing(ask, part)
+
+
+def _if_there(http: httpx.Client, url: str) -> Iterator[httpx.Response]:
+    """Ask for what only adds to offers; without it they say less, and none is missing."""
     try:
-        return http.get(url)
-    except ProviderError as failure:
-        return httpx.Response(503, request=httpx.Request("GET", url), text=str(failure))
+        yield http.get(url)
+    except ProviderError:
+        return
 
 
-def _feed(model: type[_Feed], reply: httpx.Response | None) -> _Feed | Rejection | None:
-    if reply is None:
-        return None
-    url = str(reply.request.url)
-    if reply.is_error:
-        return _rejection(url, "feed_unavailable", reply.text)
-    try:
-        return parse(model, reply)
-    except ProviderError as failure:
-        return _rejection(url, "feed_unreadable", str(failure))
-
-
-def _rejection(subject: str, reason: str, detail: str) -> Rejection:
-    return Rejection(provider=PROVIDER, subject=subject, reason=reason, detail=detail)
+def _kinds(kind: PriceKind) -> Missing:
+    return Missing(PROVIDER, price_kinds=(kind,))

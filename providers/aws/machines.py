@@ -12,9 +12,7 @@ from fractions import Fraction
 from broker.domain.gpu import Stack
 from broker.domain.offer import Hardware, Virtualization
 from broker.specs.load import NodeFacts, Specs
-from providers.aws.wire import Problem, Product
-
-PROVIDER = "aws"
+from providers.aws.wire import PROVIDER, Problem, Product
 
 _BARE_METAL = re.compile(r"\.metal\b")
 _AMOUNT = re.compile(r"([\d.,]+)\s*(MiB|GiB|GB|TB|TiB)\b")

@@ -12,16 +12,17 @@ import httpx
 
 from broker.domain.offer import Offer, PriceKind, Quote, Rejection, SpotTerms
 from broker.specs.load import Specs
-from providers.aws.machines import PROVIDER, hardware_of_type
+from providers.aws.feeds import SpotAdvisor, SpotFeed, SpotRegion, SpotSize
+from providers.aws.machines import hardware_of_type
+from providers.aws.price_list import BY_THE_SECOND
 from providers.aws.wire import (
+    PROVIDER,
     USD,
     Problem,
-    SpotAdvisor,
-    SpotFeed,
-    SpotRegion,
-    SpotSize,
     is_accelerated,
+    is_elsewhere,
     positive_usd,
+    rejection,
 )
 from providers.kit.adapter import provenance
 from providers.kit.parse import Unreadable
@@ -82,12 +83,14 @@ def offers_in_spot_feed(
     regions: tuple[str, ...],
     interruptions: Interruptions,
 ) -> Iterator[Offer | Rejection]:
-    """Make the spot offers of the regions that are asked for."""
+    """Make the spot offers of `regions`, or of all where none is named."""
     if feed.config.rate != _PER_HOUR:
         yield _rejection("all", "all", Problem("other_unit", f"the rate is {feed.config.rate!r}"))
         return
     parts = {_OLD_NAMES.get(part.region, part.region): part for part in feed.config.regions}
-    for region in regions:
+    for region in regions or parts:
+        if is_elsewhere(region):
+            continue
         if region not in parts:
             yield _rejection(region, "all", Problem("region_not_listed", "not in the spot feed"))
             continue
@@ -110,12 +113,7 @@ def _sizes(region: SpotRegion) -> Iterator[SpotSize | Unreadable]:
 
 
 def _rejection(region: str, what: str, problem: Problem) -> Rejection:
-    return Rejection(
-        provider=PROVIDER,
-        subject=f"{region}/{what}@spot",
-        reason=problem.reason,
-        detail=problem.detail,
-    )
+    return rejection(f"{region}/{what}@spot", problem)
 
 
 def _offer(
@@ -139,6 +137,7 @@ def _offer(
         usd_per_hour=usd,
         quote=Quote(amount=usd, currency=USD),
         provenance=provenance(reply),
+        billing=BY_THE_SECOND,
         spot=terms,
         warnings=(REGION_WIDE_PRICE,),
     )

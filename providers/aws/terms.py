@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from broker.domain.offer import Commitment, Payment, PriceKind
-from providers.aws.wire import USD, PriceRow, Problem, positive_usd
+from providers.aws.wire import HOURLY, USD, PriceRow, Problem, positive_usd
 
-_HOURLY = "Hrs"
 _ONCE = "Quantity"
 _TERM_MONTHS = {"1yr": 12, "3yr": 36}
-_PAYMENTS = {
+PAYMENTS = {
     "No Upfront": Payment.NO_UPFRONT,
     "Partial Upfront": Payment.PARTIAL_UPFRONT,
     "All Upfront": Payment.ALL_UPFRONT,
 }
-_PAID_HOURLY = (Payment.NO_UPFRONT, Payment.PARTIAL_UPFRONT)
+"""The payment options by AWS's names."""
+
+_PAIDHOURLY = (Payment.NO_UPFRONT, Payment.PARTIAL_UPFRONT)
 _PAID_UPFRONT = (Payment.PARTIAL_UPFRONT, Payment.ALL_UPFRONT)
 
 
@@ -40,7 +41,7 @@ def on_demand_price(row: PriceRow) -> Price | Problem:
     problem = _row_problem(row)
     if problem is not None:
         return problem
-    if row.unit != _HOURLY:
+    if row.unit != HOURLY:
         return Problem("other_unit", f"the price is per {row.unit!r}, not per hour")
     usd = positive_usd(row.price)
     if isinstance(usd, Problem):
@@ -57,13 +58,13 @@ def reserved_price(parts: Sequence[PriceRow]) -> Price | Problem:
     if isinstance(amounts, Problem):
         return amounts
     payment = commitment.payment
-    if _HOURLY not in amounts or (payment in _PAID_UPFRONT and _ONCE not in amounts):
+    if HOURLY not in amounts or (payment in _PAID_UPFRONT and _ONCE not in amounts):
         detail = f"{parts[0].purchase_option} with {' and '.join(amounts) or 'no price'} only"
         return Problem("incomplete_reservation", detail)
-    hourly, upfront = amounts[_HOURLY], amounts.get(_ONCE, Decimal(0))
+    hourly, upfront = amounts[HOURLY], amounts.get(_ONCE, Decimal(0))
     if not hourly and not upfront:
         return Problem("zero_price", f"{parts[0].purchase_option} at no price")
-    if (hourly > 0, upfront > 0) != (payment in _PAID_HOURLY, payment in _PAID_UPFRONT):
+    if (hourly > 0, upfront > 0) != (payment in _PAIDHOURLY, payment in _PAID_UPFRONT):
         detail = f"{parts[0].purchase_option} with {hourly} an hour and {upfront} upfront"
         return Problem("contradictory_reservation", detail)
     return Price(
@@ -83,7 +84,7 @@ def _promise(row: PriceRow) -> Commitment | Problem:
     months = _TERM_MONTHS.get(row.lease)
     if months is None:
         return Problem("unknown_term", f"lease of {row.lease!r}")
-    payment = _PAYMENTS.get(row.purchase_option)
+    payment = PAYMENTS.get(row.purchase_option)
     if payment is None:
         return Problem("unknown_payment", f"purchase option {row.purchase_option!r}")
     return Commitment(term_months=months, payment=payment)
@@ -95,7 +96,7 @@ def _amounts(parts: Sequence[PriceRow]) -> dict[str, Decimal] | Problem:
         problem = _row_problem(row)
         if problem is not None:
             return problem
-        if row.unit not in (_HOURLY, _ONCE):
+        if row.unit not in (HOURLY, _ONCE):
             return Problem("other_unit", f"a part of the price is per {row.unit!r}")
         usd = positive_usd(row.price)
         if isinstance(usd, Problem):

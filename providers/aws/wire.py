@@ -1,7 +1,7 @@
-"""What AWS sends, in its own words, and the addresses that it sends it from.
+"""Rows of price lists as every reader of AWS makes them, and what is asked of a row first.
 
-Price files come as CSV and as JSON with other names for the same columns; both readers make
-`PriceRow`s. All their values are text, prices too.
+Price files come as CSV and as JSON with other names for the same columns, the on-demand page has a
+feed of its own; all readers make `PriceRow`s. All their values are text, prices too.
 """
 
 import re
@@ -10,23 +10,19 @@ from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 import httpx
-from pydantic import BaseModel, Field
 
 from broker.domain.errors import ProviderError
+from broker.domain.offer import Rejection
 from broker.domain.quantities import quantize_usd
-from providers.kit.parse import Row
 
-PRICE_HOST = "https://pricing.us-east-1.amazonaws.com"
-EC2_FILES = "/offers/v1.0/aws/AmazonEC2/"
-REGION_INDEX_URL = f"{PRICE_HOST}{EC2_FILES}current/region_index.json"
-SPOT_FEED_URL = "https://website.spot.ec2.aws.a2z.com/spot.json"
-SPOT_ADVISOR_URL = "https://spot-bid-advisor.s3.amazonaws.com/spot-advisor-data.json"
-
+PROVIDER = "aws"
 USD = "USD"
+HOURLY = "Hrs"
 
 _ACCELERATED_FAMILIES = frozenset({"GPU instance", "Machine Learning ASIC Instances"})
 _COUNT = re.compile(r"[1-9]")
 _ACCELERATED_TYPE = re.compile(r"(u-)?(p|g|gr|trn|inf|dl)\d")
+_OTHER_PARTITIONS = ("us-gov-", "us-iso", "eu-iso", "eusc-", "cn-", "aws-cn")
 
 
 class Problem(NamedTuple):
@@ -34,18 +30,6 @@ class Problem(NamedTuple):
 
     reason: str
     detail: str
-
-
-class RegionFiles(BaseModel):
-    """Where the price file of one region lies; the version in the path never changes."""
-
-    current_version_path: str = Field(alias="currentVersionUrl")
-
-
-class RegionIndex(BaseModel):
-    """The EC2 region index; its keys are region codes, local zones among them."""
-
-    regions: dict[str, RegionFiles]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,66 +74,6 @@ class PriceRow:
     offering_class: str
 
 
-class SpotValue(BaseModel):
-    """The price of one operating system; text that is no number means that there is none."""
-
-    name: str
-    prices: dict[str, str]
-
-
-class SpotSize(BaseModel):
-    """One instance type of the spot feed."""
-
-    size: str
-    values: list[SpotValue] = Field(alias="valueColumns")
-
-
-class SpotFamily(BaseModel):
-    """A group of instance types."""
-
-    sizes: list[Row[SpotSize]]
-
-
-class SpotRegion(BaseModel):
-    """One region of the spot feed, the oldest ones by names of their own."""
-
-    region: str
-    families: list[SpotFamily] = Field(alias="instanceTypes")
-
-
-class SpotConfig(BaseModel):
-    """The body of the spot feed."""
-
-    rate: str
-    regions: list[SpotRegion]
-
-
-class SpotFeed(BaseModel):
-    """The public spot price feed: one price for a type in a region, over all zones."""
-
-    config: SpotConfig
-
-
-class AdvisorRange(BaseModel):
-    """A bucket of interruption rates. The feed's `max` does not match the label; we read that."""
-
-    index: int
-    label: str
-
-
-class AdvisorEntry(BaseModel):
-    """The bucket of one type."""
-
-    range_index: int = Field(alias="r")
-
-
-class SpotAdvisor(BaseModel):
-    """The Spot Advisor: region → operating system → instance type."""
-
-    ranges: list[AdvisorRange]
-    spot_advisor: dict[str, dict[str, dict[str, Row[AdvisorEntry]]]]
-
-
 def is_accelerated(instance_type: str, instance_family: str = "", gpus: str = "") -> bool:
     """Tell whether a type has accelerators, by its attributes or by how AWS names families."""
     return bool(
@@ -160,6 +84,11 @@ def is_accelerated(instance_type: str, instance_family: str = "", gpus: str = ""
             or _ACCELERATED_TYPE.match(instance_type)
         )
     )
+
+
+def is_elsewhere(region: str) -> bool:
+    """Tell whether a region is in GovCloud, China or another partition: other prices, accounts."""
+    return region.startswith(_OTHER_PARTITIONS)
 
 
 def positive_usd(text: str) -> Decimal | Problem:
@@ -176,6 +105,13 @@ def positive_usd(text: str) -> Decimal | Problem:
     if rounded == 0:
         return Problem("zero_price", f"price {text!r}")
     return usd
+
+
+def rejection(subject: str, problem: Problem) -> Rejection:
+    """Say of a row what it is, and why it is no offer."""
+    return Rejection(
+        provider=PROVIDER, subject=subject, reason=problem.reason, detail=problem.detail
+    )
 
 
 def unreadable_file(reply: httpx.Response, why: str) -> ProviderError:

@@ -58,14 +58,14 @@ def test_the_hardware_of_a_row_is_that_of_its_known_type(read: Read) -> None:
 @pytest.mark.parametrize(
     ("difference", "reason"),
     [
-        ({"MarketOption": "CapacityBlock", **ZERO}, "capacity_block_price_not_public"),
+        ({"MarketOption": "CapacityBlock", **ZERO}, "price_on_request"),
         (
             {
                 "MarketOption": "CapacityBlock",
                 "Operating System": "Ubuntu Pro",
                 "PricePerUnit": "0.336",
             },
-            "capacity_block_price_not_public",
+            "price_on_request",
         ),
         ({"MarketOption": ""}, "other_market_option"),
         ({"CapacityStatus": "UnusedCapacityReservation"}, "unused_capacity_reservation"),

@@ -7,10 +7,10 @@ from decimal import Decimal
 import httpx
 import pytest
 
-from broker.domain.offer import Offer, PriceKind, Rejection
+from broker.domain.offer import Billing, Offer, PriceKind, Rejection
 from broker.specs.load import Specs
 from providers.aws.adapter import AwsCloud
-from providers.aws.wire import SPOT_ADVISOR_URL, SPOT_FEED_URL
+from providers.aws.feeds import SPOT_ADVISOR_URL, SPOT_FEED_URL
 from providers.kit.access import Access
 
 MakeReply = Callable[..., httpx.Response]
@@ -21,6 +21,8 @@ RANGES = [
     {"index": 4, "label": ">20%", "max": 100},
     {"index": 7, "label": "often", "max": 100},
 ]
+
+EMPTY_ADVISOR = json.dumps({"ranges": [], "spot_advisor": {}})
 
 
 def feed(*prices: tuple[str, str], region: str = "us-east", rate: str = "perhr") -> str:
@@ -42,6 +44,8 @@ def read(
     aws: AwsCloud, make_reply: MakeReply
 ) -> Callable[..., tuple[list[Offer], list[Rejection]]]:
     def translate(*texts: tuple[str, str]) -> tuple[list[Offer], list[Rejection]]:
+        if SPOT_ADVISOR_URL not in dict(texts):
+            texts = ((SPOT_ADVISOR_URL, EMPTY_ADVISOR), *texts)
         found = list(aws.offers_in(make_reply(text, url) for url, text in texts))
         return (
             [one for one in found if isinstance(one, Offer)],
@@ -64,6 +68,7 @@ def test_a_price_of_the_feed_is_a_spot_offer_of_the_whole_region(read: Read) -> 
     assert offer.hardware.shape.gpu == "H100-SXM"
     assert offer.spot is not None
     assert offer.spot.notice_s == 120
+    assert offer.billing == Billing(minimum_h=1 / 60, step_s=1)
     assert offer.warnings == ("region_wide_spot_price",)
     assert offer.provenance.source == SPOT_FEED_URL
     assert offer.provenance.effective_at is None
@@ -87,8 +92,7 @@ def test_old_region_names_of_the_feed_are_translated(
     aws = AwsCloud(specs, Access(regions=(region,)))
     reply = make_reply(feed(("p5.48xlarge", "20"), region=old), SPOT_FEED_URL)
 
-    (offer,) = aws.offers_in([reply])
-    assert isinstance(offer, Offer)
+    (offer,) = (one for one in aws.offers_in([reply]) if isinstance(one, Offer))
     assert offer.place.region == region
 
 
@@ -190,7 +194,24 @@ def test_spot_prices_of_govcloud_are_not_taken(specs: Specs, make_reply: MakeRep
     aws = AwsCloud(specs, Access(regions=("us-gov-west-1",)))
     reply = make_reply(feed(("p5.48xlarge", "20"), region="us-gov-west-1"), SPOT_FEED_URL)
 
-    assert list(aws.offers_in([reply])) == []
+    assert [one for one in aws.offers_in([reply]) if isinstance(one, Offer)] == []
+
+
+def test_without_named_regions_all_of_the_commercial_ones_are_taken(
+    specs: Specs, make_reply: MakeReply
+) -> None:
+    aws = AwsCloud(specs, Access())
+    body = json.loads(feed(("p5.48xlarge", "20")))
+    (part,) = body["config"]["regions"]
+    body["config"]["regions"] += [
+        {**part, "region": name} for name in ("eu-west-3", "us-gov-west-1")
+    ]
+
+    found = list(aws.offers_in([make_reply(json.dumps(body), SPOT_FEED_URL)]))
+    assert [one.place.region for one in found if isinstance(one, Offer)] == [
+        "us-east-1",
+        "eu-west-3",
+    ]
 
 
 def test_prices_that_are_not_by_the_hour_are_not_taken(read: Read) -> None:
@@ -207,14 +228,17 @@ def test_a_feed_that_cannot_be_read_is_a_rejection_of_that_feed_alone(
     offers, (rejection,) = read((SPOT_FEED_URL, text))
 
     assert offers == []
-    assert (rejection.subject, rejection.reason) == (SPOT_FEED_URL, "feed_unreadable")
+    assert (rejection.subject, rejection.reason) == (SPOT_FEED_URL, "unreadable_reply")
 
 
 def test_an_advisor_that_cannot_be_read_leaves_interruptions_unknown(read: Read) -> None:
-    (offer,), (rejection,) = read(
+    (offer,), rejections = read(
         (SPOT_ADVISOR_URL, "<html>"), (SPOT_FEED_URL, feed(("p5.48xlarge", "20")))
     )
 
     assert offer.spot is not None
     assert offer.spot.monthly_interruption is None
-    assert (rejection.subject, rejection.reason) == (SPOT_ADVISOR_URL, "feed_unreadable")
+    assert [(one.subject, one.reason) for one in rejections] == [
+        (SPOT_ADVISOR_URL, "unreadable_reply"),
+        (SPOT_ADVISOR_URL, "interruptions_unknown"),
+    ]

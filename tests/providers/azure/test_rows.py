@@ -12,7 +12,8 @@ from pydantic import JsonValue
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Commitment, Evidence, Offer, Payment, PriceKind, Rejection
 from broker.specs.load import Specs, load_specs
-from providers.azure import AzureCloud, first_page
+from providers.azure.adapter import AzureCloud
+from providers.azure.pages import first_page
 from providers.kit.access import Access
 from providers.kit.adapter import stamp
 
@@ -142,8 +143,8 @@ def test_savings_plan_is_per_hour_and_not_a_total(specs: Specs) -> None:
     }
     assert prices == {
         "on_demand": Decimal("98.32"),
-        "savings_plan-36m-no_upfront": Decimal("43.1625"),
-        "savings_plan-12m-no_upfront": Decimal("68.824"),
+        "savings_plan-36m-no_upfront-compute": Decimal("43.1625"),
+        "savings_plan-12m-no_upfront-compute": Decimal("68.824"),
     }
 
 
@@ -193,6 +194,7 @@ def test_savings_plan_on_a_spot_row_is_no_discount_on_spot(specs: Specs) -> None
         ({"effectiveEndDate": "2023-07-31T00:00:00Z", "retailPrice": 0.002}, "expired"),
         ({"armSkuName": "Standard_ND999xyz_v9"}, "unknown_instance_type"),
         ({"armSkuName": "Standard_D2s_v3"}, "unknown_instance_type"),
+        ({"armSkuName": "Standard_NC24r_Promo"}, "promotional_size"),
     ],
 )
 def test_row_that_is_no_linux_price_of_now_is_refused(

@@ -1,0 +1,1 @@
+"""Microsoft Azure: the public Retail Prices API."""
