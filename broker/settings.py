@@ -25,11 +25,6 @@ KEY_ENDINGS = ("_api_key", "_client_id", "_client_secret", "_access_key_id", "_s
 
 _REGIONS_ENDING = "_regions"
 
-DEFAULT_REGIONS: Mapping[str, tuple[str, ...]] = {
-    "aws": ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
-}
-"""Regions that are read where the user names none; an AWS price file has hundreds of megabytes."""
-
 
 class _ByProvider(PydanticBaseSettingsSource):
     """Gathers the variables that are named after a provider: keys and regions."""
@@ -56,7 +51,7 @@ class _ByProvider(PydanticBaseSettingsSource):
             for name, value in named.items()
             if name.endswith(_REGIONS_ENDING)
         }
-        return {"keys": keys, "regions": {**DEFAULT_REGIONS, **regions}}
+        return {"keys": keys, "regions": regions}
 
 
 def _listed(name: str, value: str) -> tuple[str, ...]:
@@ -82,7 +77,7 @@ class Settings(BaseSettings):
     """Keys of providers by name: `lambda_api_key` from GPUBROKER_LAMBDA_API_KEY."""
 
     regions: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Regions to read by provider, from GPUBROKER_<PROVIDER>_REGIONS; see DEFAULT_REGIONS."""
+    """Regions to read by provider, from GPUBROKER_<PROVIDER>_REGIONS; none named are all."""
 
     provider_timeout_s: Annotated[float, Field(gt=0)] = 600.0
     """Longest time that one provider may take in a refresh."""

@@ -3,22 +3,43 @@
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from broker.settings import Settings
 from broker.specs.load import Specs
 from providers.kit.access import Access
-from providers.kit.adapter import Adapter
 
-_MakeAdapter = Callable[[Specs, Access], Adapter]
+if TYPE_CHECKING:
+    from providers.kit.adapter import Adapter  # loads httpx, which the names below can spare
+
+_MakeAdapter = Callable[[Specs, Access], "Adapter"]
 
 _ADAPTERS: Mapping[str, str] = MappingProxyType(
     {
         "aws": "providers.aws.adapter:AwsCloud",
-        "azure": "providers.azure:AzureCloud",
+        "azure": "providers.azure.adapter:AzureCloud",
+        "gcp": "providers.gcp.adapter:GcpCloud",
+        "oci": "providers.oci:OracleCloud",
         "lambda": "providers.lambda_cloud:LambdaCloud",
         "runpod": "providers.runpod.cloud:RunPod",
         "vast": "providers.vast:Vast",
+        "nebius": "providers.published.nebius:Nebius",
+        "verda": "providers.verda.cloud:Verda",
+        "shadeform": "providers.shadeform:Shadeform",
+        "primeintellect": "providers.primeintellect.cloud:PrimeIntellect",
+        "crusoe": "providers.published.crusoe:Crusoe",
+        "coreweave": "providers.published.coreweave:CoreWeave",
+        "hyperstack": "providers.hyperstack:Hyperstack",
+        "vultr": "providers.vultr:Vultr",
+        "digitalocean": "providers.digitalocean:DigitalOcean",
+        "scaleway": "providers.scaleway:Scaleway",
+        "ovhcloud": "providers.ovhcloud:OvhCloud",
+        "hotaisle": "providers.hotaisle:HotAisle",
+        "jarvislabs": "providers.jarvislabs:JarvisLabs",
+        "cudo": "providers.cudo:CudoCompute",
+        "mithril": "providers.mithril:Mithril",
+        "seeweb": "providers.seeweb:Seeweb",
+        "lium": "providers.lium:Lium",
     }
 )
 """The module and class of each provider, imported where it is asked for and not before."""
@@ -29,7 +50,7 @@ PROVIDERS = tuple(_ADAPTERS)
 
 def adapters(
     specs: Specs, settings: Settings, names: Iterable[str] = PROVIDERS
-) -> tuple[Adapter, ...]:
+) -> "tuple[Adapter, ...]":
     """Make the adapters of the providers named, which are in PROVIDERS."""
     return tuple(_make(name)(specs, access(name, settings)) for name in names)
 

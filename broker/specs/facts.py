@@ -34,11 +34,13 @@ class NodeFacts:
 class Unresolved:
     """A spelling that names no one GPU model.
 
-    `reason` is unknown_gpu, ambiguous_gpu, mig_slice or not_a_gpu; `detail` is for a person.
+    `reason` is unknown_gpu, ambiguous_gpu, mig_slice or not_a_gpu; `detail` is for a person;
+    `may_be` are the models that an ambiguous one leaves.
     """
 
     reason: str
     detail: str
+    may_be: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ class Specs:
         Raises:
             ConfigurationError: there is none of that name; the hint has the nearest ones.
         """
+        if name in self.gpus:
+            return self.gpus[name]
         known = {key.lower(): key for key in self.gpus}
         key = known.get(name.strip().lower())
         if key is None:

@@ -57,7 +57,8 @@ class GpuNames:
         if len(fitting) == 1:
             return fitting[0]
         if fitting:
-            return Unresolved("ambiguous_gpu", f"{spelling!r} may be {', '.join(fitting)}")
+            detail = f"{spelling!r} may be {', '.join(fitting)}"
+            return Unresolved("ambiguous_gpu", detail, may_be=fitting)
         sizes = " and ".join(f"{size:g} GiB" for size in memories_gib if size)
         return Unresolved("unknown_gpu", f"{spelling!r} with {sizes} is not {', '.join(meant)}")
 

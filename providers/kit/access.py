@@ -23,3 +23,8 @@ class Access:
         """Make the headers that carry a key as a bearer token; none without a key."""
         key = self.keys.get(name)
         return {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+
+    def header(self, header: str, name: str = API_KEY) -> dict[str, str]:
+        """Make a header of the provider's own that carries a key as it is; none without a key."""
+        key = self.keys.get(name)
+        return {header: key.get_secret_value()} if key else {}

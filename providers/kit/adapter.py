@@ -11,6 +11,7 @@ from providers.kit.parts import Missing
 
 OBSERVED_AT = "observed_at"
 EVIDENCE = "evidence"
+_SOURCE = "source"
 
 
 class Adapter(Protocol):
@@ -37,8 +38,10 @@ def stamp(reply: httpx.Response, *, observed_at: datetime, evidence: Evidence) -
 
 def provenance(reply: httpx.Response, effective_at: datetime | None = None) -> Provenance:
     """Read the stamps of a reply into the provenance of the offers in it."""
+    if _SOURCE not in reply.extensions:  # a reply has thousands of offers and one address
+        reply.extensions[_SOURCE] = str(reply.request.url.copy_with(query=None))
     return Provenance(
-        source=str(reply.request.url.copy_with(query=None)),
+        source=reply.extensions[_SOURCE],
         observed_at=reply.extensions[OBSERVED_AT],
         evidence=reply.extensions[EVIDENCE],
         effective_at=effective_at,

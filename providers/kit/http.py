@@ -24,6 +24,7 @@ from broker.clock import Clock
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Evidence
 from providers.kit.adapter import stamp
+from providers.kit.secrets import Secrets
 
 ATTEMPTS = 4
 LONGEST_WAIT_S = 60.0
@@ -35,8 +36,18 @@ _EXCERPT_BYTES = 4096
 _TRIED_AGAIN = frozenset({408, 429})
 _RETRY_AFTER = ("Retry-After", "x-ms-ratelimit-retailPrices-retry-after")
 """Headers that say how long to wait; Azure's price list has one of its own, in seconds."""
-_SECRET_HEADERS = ("authorization", "cookie", "x-api-key", "api-key", "x-auth-token")
+_SECRET_HEADERS = (
+    "authorization",
+    "cookie",
+    "x-api-key",
+    "x-goog-api-key",
+    "api-key",
+    "api_key",
+    "x-auth-token",
+    "x-apitoken",
+)
 _SECRET_PARAMETERS = ("api_key", "key", "token", "access_token")
+_NO_SECRETS = Secrets()
 
 _log = structlog.get_logger(__name__)
 
@@ -47,17 +58,19 @@ def live_client(
     timeout_s: float = 30,
     transport: httpx.BaseTransport | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    secrets: Secrets = _NO_SECRETS,
 ) -> httpx.Client:
     """Open a client on the network whose replies are checked, retried and stamped as live.
 
     `timeout_s` bounds each wait for the other side (connect, read, write), in seconds.
-    `transport` is what sends in the end; `sleep` waits between two attempts.
+    `transport` is what sends in the end; `sleep` waits between two attempts. `secrets` are kept out
+    of errors and logs, whatever a provider answers.
     """
     inner = transport or httpx.HTTPTransport()
     return httpx.Client(
-        transport=RetryingTransport(inner, clock=clock, sleep=sleep),
+        transport=RetryingTransport(inner, clock=clock, sleep=sleep, secrets=secrets),
         timeout=timeout_s,
-        headers={"User-Agent": _user_agent()},
+        headers={"User-Agent": user_agent()},
     )
 
 
@@ -68,7 +81,7 @@ def check_status(reply: httpx.Response, request: httpx.Request) -> None:
         ProviderError: the reply has any other status; its body is excerpted, keys blotted out.
     """
     if not reply.is_success:
-        raise _status_error(reply, request)
+        raise _status_error(reply, request, _NO_SECRETS)
 
 
 class RetryingTransport(httpx.BaseTransport):
@@ -80,10 +93,12 @@ class RetryingTransport(httpx.BaseTransport):
         *,
         clock: Clock,
         sleep: Callable[[float], None] = time.sleep,
+        secrets: Secrets = _NO_SECRETS,
     ) -> None:
         self._inner = inner
         self._clock = clock
         self._sleep = sleep
+        self._secrets = secrets
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send until a reply is good, a failure is final, or four attempts are spent.
@@ -115,11 +130,12 @@ class RetryingTransport(httpx.BaseTransport):
             if reply.is_success:
                 _read_ahead(reply, request)
         except httpx.TransportError as cause:
-            raise _PassingError(_transport_error(cause, request)) from cause
+            failure = self._secrets.blotted(_transport_error(cause, request))
+            raise _PassingError(failure) from cause
         if reply.is_success:
             stamp(reply, observed_at=self._clock(), evidence=Evidence.LIVE)
             return reply
-        failure = _status_error(reply, request)
+        failure = _status_error(reply, request, self._secrets)
         pause_s = _retry_after_s(reply, self._clock())
         if not (reply.status_code in _TRIED_AGAIN or reply.is_server_error):
             raise failure
@@ -219,11 +235,12 @@ def _transport_error(cause: httpx.TransportError, request: httpx.Request) -> Pro
     )
 
 
-def _status_error(reply: httpx.Response, request: httpx.Request) -> ProviderError:
-    excerpt = _excerpt(reply, request)
+def _status_error(reply: httpx.Response, request: httpx.Request, secrets: Secrets) -> ProviderError:
+    excerpt = _excerpt(reply, request, secrets)
     status = f"{reply.status_code} {reply.reason_phrase}".strip()
     said = f": {excerpt}" if excerpt else ""
-    return ProviderError(f"{_address(request)} answered {status}{said}", hint=_hint(reply))
+    failure = ProviderError(f"{_address(request)} answered {status}{said}", hint=_hint(reply))
+    return secrets.blotted(failure)
 
 
 def _hint(reply: httpx.Response) -> str:
@@ -238,7 +255,7 @@ def _hint(reply: httpx.Response) -> str:
     return "the provider's API may have changed; look for a newer version of gpubroker"
 
 
-def _excerpt(reply: httpx.Response, request: httpx.Request) -> str:
+def _excerpt(reply: httpx.Response, request: httpx.Request, secrets: Secrets) -> str:
     """Give the start of a body on one line, without the keys that the request carried."""
     try:
         body = _start_of(reply)
@@ -246,7 +263,7 @@ def _excerpt(reply: httpx.Response, request: httpx.Request) -> str:
         return ""
     finally:
         reply.close()
-    text = " ".join(body.decode("utf-8", errors="replace").split())
+    text = secrets.blot(" ".join(body.decode("utf-8", errors="replace").split()))
     for secret in _secrets(request):
         text = text.replace(secret, "***")
     short = text[:_EXCERPT_CHARACTERS]
@@ -279,7 +296,8 @@ def _kind(cause: httpx.TransportError) -> str:
     return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
 
 
-def _user_agent() -> str:
+def user_agent() -> str:
+    """Say who asks: the program and its version."""
     try:
         return f"gpubroker/{version('gpubroker')}"
     except PackageNotFoundError:  # a checkout that is not installed

@@ -9,38 +9,73 @@ they last were, with their age. Where every part is missing, the provider has fa
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import httpx
 
 from broker.domain.errors import ProviderError
-from broker.domain.offer import Offer, PriceKind
+from broker.domain.missing import Missing
 
+__all__ = [
+    "Missing",
+    "is_unreadable",
+    "mark_unreadable",
+    "or_missing",
+    "replies_only",
+    "unless_all_missing",
+]
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """The offers that could not be had: of one region or of all, of some price kinds or of all."""
-
-    provider: str
-    region: str | None = None
-    price_kinds: tuple[PriceKind, ...] = ()
-    why: str = ""
-
-    def covers(self, offer: Offer) -> bool:
-        """Tell whether an offer belongs to the missing part."""
-        return self.region in (None, offer.place.region) and (
-            not self.price_kinds or offer.price_kind in self.price_kinds
-        )
+_UNREADABLE = "unreadable"
 
 
 def or_missing(
     ask: Callable[[], httpx.Response], part: Missing
 ) -> Iterator[httpx.Response | Missing]:
-    """Ask for one part; where the provider fails, name the part and why."""
+    """Ask for one part; where it fails, or cannot be read later on, name the part and why.
+
+    A long reply is read after it was handed on: what `offers_in` marks by `mark_unreadable` is
+    known here once the next reply is asked for.
+    """
     try:
-        yield ask()
+        reply = ask()
     except ProviderError as failure:
         yield replace(part, why=str(failure))
+        return
+    yield reply
+    if is_unreadable(reply):
+        yield replace(part, why=str(reply.extensions[_UNREADABLE]))
+
+
+def mark_unreadable(reply: httpx.Response, failure: ProviderError) -> None:
+    """Note on a reply of one part that it could not be read, for `or_missing` to see."""
+    reply.extensions[_UNREADABLE] = str(failure)
+
+
+def is_unreadable(reply: httpx.Response) -> bool:
+    """Tell whether a reply was marked."""
+    return _UNREADABLE in reply.extensions
+
+
+def unless_all_missing(
+    parts: Iterable[httpx.Response | Missing],
+) -> Iterator[httpx.Response | Missing]:
+    """Hand parts on, each reply in time to be marked.
+
+    Raises:
+        ProviderError: in the end not one reply was readable; it tells of the first that was not.
+    """
+    readable = 0
+    reasons: list[str] = []
+    for part in parts:
+        yield part
+        if isinstance(part, Missing):
+            reasons.append(part.why)
+        elif not is_unreadable(part):
+            readable += 1
+    if reasons and not readable:
+        raise ProviderError(
+            reasons[0], hint="try again; the offers of the last refresh are kept, with their age"
+        )
 
 
 def replies_only(

@@ -7,6 +7,7 @@ published prices in the documented form), `sources`, `note`, `request`, `respons
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Annotated, Literal
@@ -71,17 +72,27 @@ class Recording(Frozen):
 
 
 class RecordedTransport(httpx.BaseTransport):
-    """Answers each request with the recording of the same method, URL and body."""
+    """Answers each request with the recording of the same method, URL and body.
 
-    def __init__(self, provider: str) -> None:
+    The recordings are read at the first request, so a provider that asks nothing needs none. They
+    are those of the package, where no others are given.
+    """
+
+    def __init__(self, provider: str, recorded: tuple[Recording, ...] | None = None) -> None:
         self._provider = provider
-        self._replayed = tuple(one for one in recordings(provider) if one.replay)
+        self._recorded = recorded
         self._made: set[str] = set()
+
+    @cached_property
+    def _replayed(self) -> tuple[Recording, ...]:
+        recorded = recordings(self._provider) if self._recorded is None else self._recorded
+        return tuple(one for one in recorded if one.replay)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Answer from the recordings; the order of query parameters does not matter.
 
         Raises:
+            ConfigurationError: the provider has no recordings.
             ProviderError: no recording has this request, or its status is no success.
         """
         asked = _identity(request.method, request.url, request.read().decode("utf-8", "replace"))
@@ -102,11 +113,7 @@ class RecordedTransport(httpx.BaseTransport):
 
 
 def recorded_client(provider: str) -> httpx.Client:
-    """Open a client that answers from the provider's recordings.
-
-    Raises:
-        ConfigurationError: there are none.
-    """
+    """Open a client that answers from the provider's recordings."""
     return httpx.Client(transport=RecordedTransport(provider))
 
 
@@ -127,8 +134,16 @@ def recordings(provider: str) -> tuple[Recording, ...]:
             f"provider {provider!r} has no recordings",
             hint=f"recorded are: {', '.join(recorded_providers()) or 'none'}",
         )
-    paths = _paths(_root() / provider)
-    return tuple(_read(path) for path in sorted(paths, key=lambda path: path.name))
+    return recordings_in(_root() / provider)
+
+
+def recordings_in(folder: Traversable) -> tuple[Recording, ...]:
+    """Read the recordings in a folder, in the order of their names.
+
+    Raises:
+        ConfigurationError: one is not in the form of a recording.
+    """
+    return tuple(_read(path) for path in sorted(_paths(folder), key=lambda path: path.name))
 
 
 def _root() -> Traversable:

@@ -83,8 +83,11 @@ def test_another_body_is_another_request() -> None:
 
 
 def test_a_provider_without_recordings_is_a_configuration_error() -> None:
-    with pytest.raises(ConfigurationError, match="nosuchcloud") as error:
-        recorded_client("nosuchcloud")
+    with (
+        recorded_client("nosuchcloud") as http,
+        pytest.raises(ConfigurationError, match="nosuchcloud") as error,
+    ):
+        http.get(VAST)
     assert "lambda" in error.value.hint
 
 
