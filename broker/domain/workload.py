@@ -72,7 +72,7 @@ class Policy(Frozen):
     price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
     safety_margin: Annotated[float, Field(ge=0, lt=1)] = 0.15
     sharing: Sharing = Sharing.CONVERGED
-    max_groups: Count = 2
+    max_groups: Count = 1
     allow_stale: bool = False
 
 

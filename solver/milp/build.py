@@ -19,6 +19,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import TrainingRun
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole
 from solver.milp.handovers import handovers
+from solver.milp.room import most_gpus
 from solver.milp.sets import (
     Committed,
     Group,
@@ -154,6 +155,7 @@ def _kinds_and_groups(
     needs_all = case.workloads.policy.max_groups == 1
     kinds: dict[tuple[int, int, str], Kind] = {}
     groups = []
+    room = _Room(case)
     for option in sorted(case.serving, key=_serving_order):
         number = of.get((option.service, option.user_region))
         rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
@@ -161,9 +163,10 @@ def _kinds_and_groups(
             continue
         machine = position[option.machine]
         name = (number, machine, option.candidate.id)
-        if name not in kinds:
-            alone, firm = _alone(demands[number], rates)
-            kinds[name] = Kind(number, machine, alone, firm)
+        kind = kinds.get(name) or Kind(number, machine, *_alone(demands[number], rates))
+        if needs_all and not room.holds(option, kind):
+            continue
+        kinds.setdefault(name, kind)
         groups.append(
             Group(
                 kind=list(kinds).index(name),
@@ -175,6 +178,29 @@ def _kinds_and_groups(
             )
         )
     return tuple(kinds.values()), tuple(groups)
+
+
+class _Room:
+    """Says whether a kind that must carry its demand alone can, by what there is of its machine."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.known: dict[tuple[str, bool], float] = {}
+
+    def holds(self, option: ServingOption, kind: Kind) -> bool:
+        gpus = option.candidate.layout.gpus
+        firm, spot = (
+            self._gpus(option.machine, on_spot=False),
+            self._gpus(option.machine, on_spot=True),
+        )
+        return (
+            gpus * max(kind.firm_alone) <= firm and gpus * max(kind.replicas_alone) <= firm + spot
+        )
+
+    def _gpus(self, machine: str, *, on_spot: bool) -> float:
+        if (machine, on_spot) not in self.known:
+            self.known[machine, on_spot] = most_gpus(self.case, machine, on_spot=on_spot)
+        return self.known[machine, on_spot]
 
 
 def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:

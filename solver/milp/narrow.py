@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from broker.domain.case import Case
-from solver.milp.program import Program
 from solver.milp.relax import Relaxed
-from solver.milp.sets import Floats
+from solver.milp.sets import Floats, Sets
 
 _USED = 1e-6
 _PROMISING_KINDS = 4
@@ -16,9 +15,8 @@ _PROMISING_OPTIONS = 3
 _ROUNDING = 1e-6
 
 
-def promising(program: Program, relaxed: Relaxed) -> Case:
+def promising(sets: Sets, relaxed: Relaxed) -> Case:
     """Keep what the relaxed plan uses, and a few of the least penalty for each demand and run."""
-    sets = program.sets
     kinds = _best_of(
         [kind.demand for kind in sets.kinds],
         relaxed.kind_value,
@@ -31,14 +29,14 @@ def promising(program: Program, relaxed: Relaxed) -> Case:
         relaxed.option_penalty_usd,
         most=_PROMISING_OPTIONS,
     )
-    return _keep(program, kinds.__contains__, options.__contains__)
+    return _keep(sets, kinds.__contains__, options.__contains__)
 
 
-def possible(program: Program, relaxed: Relaxed, known_usd: float) -> Case:
+def possible(sets: Sets, relaxed: Relaxed, known_usd: float) -> Case:
     """Drop what cannot be part of a plan cheaper than one that is known; exact."""
     most_usd = known_usd * (1 + _ROUNDING) - relaxed.bound_usd
     return _keep(
-        program,
+        sets,
         lambda kind: bool(relaxed.kind_penalty_usd[kind] <= most_usd),
         lambda option: bool(relaxed.option_penalty_usd[option] <= most_usd),
     )
@@ -55,9 +53,8 @@ def _best_of(owners: list[int], value: Floats, penalty: Floats, *, most: int) ->
 
 
 def _keep(
-    program: Program, keeps_kind: Callable[[int], bool], keeps_option: Callable[[int], bool]
+    sets: Sets, keeps_kind: Callable[[int], bool], keeps_option: Callable[[int], bool]
 ) -> Case:
-    sets = program.sets
     return replace(
         sets.case,
         serving=tuple(group.option for group in sets.groups if keeps_kind(group.kind)),

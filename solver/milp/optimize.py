@@ -26,14 +26,16 @@ from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.hint import hint_from
 from solver.milp.narrow import possible, promising
+from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.sets import Floats
+from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Monotonic = Callable[[], float]
 _FIRST_PLAN_SHARE = 0.4
+_RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
 
 
@@ -75,14 +77,14 @@ def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> O
     """
     ends_at = clock() + limits.time_limit_s
     pruned = prune(case)
-    program = build_program(build_sets(pruned.case))
-    if has_hopeless_workload(program):
+    sets = build_sets(pruned.case)
+    if has_hopeless_workload(sets):
         return _none(0.0, ran_out_of_time=False)
-    relaxed = solve_relaxed(program)
+    relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return _none(0.0, ran_out_of_time=False)
-    known = _first_plan(program, relaxed, limits)
-    known, bound_usd, is_done = _improved(program, relaxed, known, _left(limits, ends_at - clock()))
+    known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()))
+    known, bound_usd, is_done = _improved(sets, relaxed, known, _left(limits, ends_at - clock()))
     if known is None:
         return _none(bound_usd, ran_out_of_time=not is_done)
     solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
@@ -99,33 +101,38 @@ def _outbid(case: Case, pruned: Case) -> frozenset[str]:
 
 def relaxed_bound_usd(case: Case) -> float:
     """Give what a case costs at least; infinity where it has no plan."""
-    program = build_program(build_sets(prune(case).case))
-    if has_hopeless_workload(program):
+    sets = build_sets(prune(case).case)
+    if has_hopeless_workload(sets):
         return math.inf
-    relaxed = solve_relaxed(program)
+    relaxed = _relaxed(sets, math.inf, time.monotonic)
     return math.inf if relaxed is None else relaxed.bound_usd
 
 
-def has_hopeless_workload(program: Program) -> bool:
+def _relaxed(sets: Sets, ends_at: float, clock: Monotonic) -> Relaxed | None:
+    if sets.has_one_kind:
+        return relaxed_over_all(sets, ends_at, clock)
+    return solve_relaxed(build_program(sets))
+
+
+def has_hopeless_workload(sets: Sets) -> bool:
     """Say whether a demand has no group, or a run no option that finishes in its window."""
-    sets = program.sets
     served = {group.demand for group in sets.groups}
     done = {option.run for option in sets.run_options}
     return len(served) < len(sets.demands) or len(done) < len(sets.runs)
 
 
-def _first_plan(program: Program, relaxed: Relaxed, limits: Limits) -> _Known | None:
+def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits) -> _Known | None:
     """Plan with the promising options alone, for a part of the time.
 
     Where several kinds may serve a demand, the first plan has one kind each: it is found sooner.
     """
-    if not program.sets.has_one_kind:
-        program = build_program(build_sets(prune(_with_one_kind(program.sets.case)).case))
-        one_kind = None if has_hopeless_workload(program) else solve_relaxed(program)
+    if not sets.has_one_kind:
+        sets = build_sets(prune(_with_one_kind(sets.case)).case)
+        one_kind = None if has_hopeless_workload(sets) else _relaxed(sets, math.inf, time.monotonic)
         if one_kind is None:
             return None
         relaxed = one_kind
-    narrow = build_program(build_sets(promising(program, relaxed)))
+    narrow = build_program(build_sets(promising(sets, relaxed)))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
     solution = solve_model(to_proto(narrow).SerializeToString(), part)
     return _Known(narrow, solution) if _is_plan(solution) else None
@@ -137,17 +144,17 @@ def _with_one_kind(case: Case) -> Case:
 
 
 def _improved(
-    program: Program, relaxed: Relaxed, known: _Known | None, limits: Limits
+    sets: Sets, relaxed: Relaxed, known: _Known | None, limits: Limits
 ) -> tuple[_Known | None, float, bool]:
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
         return known, relaxed.bound_usd, True
     if known is not None:
-        rest = build_program(build_sets(possible(program, relaxed, known.usd)))
+        rest = build_program(build_sets(possible(sets, relaxed, known.usd)))
         hint = _hint(known, rest)
     else:
-        rest, hint = program, None
-    if has_hopeless_workload(rest):
+        rest, hint = build_program(sets), None
+    if has_hopeless_workload(rest.sets):
         return known, known.usd if known else 0.0, True
     solution = solve_model(to_proto(rest).SerializeToString(), limits, hint)
     if not _is_plan(solution):

@@ -5,14 +5,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 from broker.domain.case import Case
 from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
 from solver.milp.solve import Limits
+
+_P = ParamSpec("_P")
+_ResultT = TypeVar("_ResultT")
 
 
 class SolverPool:
@@ -32,13 +35,18 @@ class SolverPool:
 
     def optimize(self, case: Case, limits: Limits) -> Future[Optimum]:
         """Start to plan a case."""
-        with _deaf_to_interrupts():
-            return self._pool.submit(optimize, case, limits)
+        return self.submit(optimize, case, limits)
 
     def relaxed_bound_usd(self, case: Case) -> Future[float]:
         """Start to compute what a case costs at least; infinity where it has no plan."""
+        return self.submit(relaxed_bound_usd, case)
+
+    def submit(
+        self, job: Callable[_P, _ResultT], *args: _P.args, **kwargs: _P.kwargs
+    ) -> Future[_ResultT]:
+        """Start any work: a function of a module, with values that can be pickled."""
         with _deaf_to_interrupts():
-            return self._pool.submit(relaxed_bound_usd, case)
+            return self._pool.submit(job, *args, **kwargs)
 
     def stop(self) -> None:
         """End all child processes, also in the middle of a solve."""

@@ -19,7 +19,7 @@ class Relaxed:
     """The relaxed optimum: dollars, and per kind and run option its value and its penalty.
 
     A penalty is in dollars: no plan that uses the kind or option costs less than
-    `bound_usd` plus it.
+    `bound_usd` plus it. `row_usd` are the duals of all rows, in the order of the families.
     """
 
     bound_usd: float
@@ -27,6 +27,7 @@ class Relaxed:
     kind_penalty_usd: Floats
     option_value: Floats
     option_penalty_usd: Floats
+    row_usd: Floats
 
 
 def solve_relaxed(program: Program) -> Relaxed | None:
@@ -48,12 +49,14 @@ def solve_relaxed(program: Program) -> Relaxed | None:
 
 def _nothing_known(program: Program) -> Relaxed:
     kinds, options = np.zeros(len(program.sets.kinds)), np.zeros(len(program.sets.run_options))
-    return Relaxed(0.0, kinds, kinds, options, options)
+    rows = np.zeros(sum(len(family.keys) for family in program.families))
+    return Relaxed(0.0, kinds, kinds, options, options, rows)
 
 
 def _relaxed(program: Program, model: mathopt.Model, result: mathopt.SolveResult) -> Relaxed:
     variables = list(model.variables())
     values, costs = result.variable_values(), result.reduced_costs()
+    duals = result.dual_values()
     value = np.array([values[variable] for variable in variables])
     reduced = np.maximum([costs[variable] for variable in variables], 0.0)
     columns = program.columns
@@ -63,6 +66,7 @@ def _relaxed(program: Program, model: mathopt.Model, result: mathopt.SolveResult
         kind_penalty_usd=_kind_penalties(program, reduced),
         option_value=_of(value, columns.option_used),
         option_penalty_usd=_option_penalties(program, reduced),
+        row_usd=np.array([duals[row] for row in model.linear_constraints()]),
     )
 
 

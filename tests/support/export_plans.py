@@ -122,13 +122,14 @@ def trained(
     """Train on nodes of a machine: from hour, to hour."""
     shape: Shape = of.hardware.shape
     on_spot = of.price_kind is PriceKind.SPOT
+    tensor = min(2, int(shape.gpu_count))
     candidate = TrainingCandidate(
         id=f"{run}/{of.machine}/{nodes}",
         run=run,
         shape=shape,
         nodes=nodes,
         on_spot=on_spot,
-        layout=Layout(tensor=2, data=nodes * int(shape.gpu_count) // 2, zero_stage=1),
+        layout=Layout(tensor=tensor, data=nodes * int(shape.gpu_count) // tensor, zero_stage=1),
         memory=_MEMORY,
         tokens_per_s=1000,
         useful_share=0.9,

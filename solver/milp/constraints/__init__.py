@@ -26,6 +26,7 @@ from solver.milp.constraints.steady_level import steady_level
 from solver.milp.constraints.steady_limit import steady_limit
 from solver.milp.constraints.steady_time import steady_time
 from solver.milp.constraints.upfront_cap import upfront_cap
+from solver.milp.constraints.whole_nodes import whole_nodes
 
 CONSTRAINTS = (
     serve_load,
@@ -39,6 +40,7 @@ CONSTRAINTS = (
     handover_rate,
     handover_load,
     firm_capacity,
+    whole_nodes,
     spot_capacity,
     split_pools,
     run_choice,

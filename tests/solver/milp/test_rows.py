@@ -13,8 +13,10 @@ from textwrap import TextWrapper
 import pytest
 from inline_snapshot import snapshot
 from solving import program_of
+from tiny_cases import case, offer, service_entry, serving, workloads
 from two_by_two import two_by_two
 
+from broker.domain.offer import PriceKind
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.dump import lines, term_lines
 from solver.milp.objective import TERMS
@@ -62,14 +64,15 @@ def test_every_family_and_term_has_its_rows_here() -> None:
 def test_routing_families_and_one_kind_stand_for_each_other(
     program: Program, one_kind_program: Program, split_program: Program
 ) -> None:
-    assert _empty(program) == {"one_kind", "split_pools", *HANDOVER}
-    assert _empty(one_kind_program) == {*ROUTING, "split_pools", *HANDOVER}
-    assert _empty(split_program) == {"one_kind", *HANDOVER}
+    assert _empty(program) == {"one_kind", "whole_nodes", "split_pools", *HANDOVER}
+    assert _empty(one_kind_program) == {*ROUTING, "whole_nodes", "split_pools", *HANDOVER}
+    assert _empty(split_program) == {"one_kind", "whole_nodes", *HANDOVER}
 
 
 def test_families_of_what_the_policy_leaves_open_are_empty() -> None:
     bare = program_of(two_by_two(budget_usd_per_month=None, commitments={}))
-    assert _empty(bare) == {"one_kind", "split_pools", "upfront_cap", "budget", *HANDOVER}
+    unused = {"one_kind", "whole_nodes", "split_pools", "upfront_cap", "budget"}
+    assert _empty(bare) == {*unused, *HANDOVER}
 
 
 def test_rows_of_serve_load(program: Program) -> None:
@@ -173,6 +176,15 @@ spot_capacity[0,1]: +0.5 replicas[1,1] +1 gang_up[2,1] -1 spot_nodes[0,1] <= 0
 spot_capacity[1,0]: -1 spot_nodes[1,0] <= 0
 spot_capacity[1,1]: -1 spot_nodes[1,1] <= 0
 """)
+
+
+def test_rows_of_whole_nodes() -> None:
+    """Three replicas of one GPU take two nodes of two; one node is owned, one may be reserved."""
+    pair = offer("2", gpus=2)
+    month = offer("1", gpus=2, kind=PriceKind.RESERVED, term_months=1)
+    file = workloads(services=[service_entry(3, 3)], slot="24 h", policy={"max_groups": 1})
+    of = case(file, [pair, month], serving=[serving(pair, [1])], owned=[(pair, 1)])
+    assert _rows(program_of(of), "whole_nodes") == snapshot('whole_nodes[0,0]: -1 <= -2 kind_used[0] +1 on_demand_nodes[0,0] +1 committed_nodes[0]\n')
 
 
 def test_rows_of_handover_rate(handover_program: Program) -> None:
