@@ -3,9 +3,10 @@
 #   make plan        plan an example over the recorded prices, offline
 #   make test        every check: format, lint, types, import contracts, tests
 #   make test-long   the tests that take minutes
-#   make bench       times and sizes of the program on the examples
+#   make interop     the packages that our exports are for read them (CHECKS names some)
+#   make bench       times and sizes of the program on the examples, times of the catalog
 #   make docs        write the generated parts of the docs anew
-#   make lock        resolve requirements.lock anew (needs uv)
+#   make lock        resolve requirements.lock and the pins of the interop check anew (needs uv)
 
 PYTHON ?= python3
 WORKLOADS ?= broker/examples/70b-two-continents.yaml
@@ -13,7 +14,7 @@ BIN := .venv/bin
 LOCKED := .venv/.locked
 READY := .venv/.ready
 
-.PHONY: plan test test-long lint bench docs lock clean
+.PHONY: plan test test-long interop lint bench docs lock clean
 
 plan: $(READY)
 	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
@@ -24,6 +25,9 @@ test: lint
 test-long: $(READY)
 	@$(BIN)/pytest -m long || test $$? -eq 5 # 5: there are none
 
+interop: $(READY)
+	@PYTHONPATH=tests/support $(BIN)/python tools/interop.py $(CHECKS)
+
 lint: $(READY)
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
@@ -32,13 +36,17 @@ lint: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python tools/bench.py
+	@$(BIN)/python tools/bench_catalog.py
 
 docs: $(READY)
 	@$(BIN)/python tools/generate_docs.py
 
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-header
+
 lock:
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --group dev pyproject.toml -o requirements.lock
+	for pins in tools/interop/*.in; do $(LOCK) $$pins -o $${pins%.in}.txt; done
 
 clean:
 	rm -rf .venv dist

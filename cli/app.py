@@ -12,14 +12,22 @@ from typing import Annotated
 import typer
 
 from broker.domain.errors import BrokerError, ConfigurationError
+from cli.catalog import catalog
+from cli.compare import compare
+from cli.diff import diff
 from cli.examples import examples
+from cli.explain import explain
 from cli.export import export
+from cli.history import history
 from cli.offers import offers
 from cli.output import LogFormat, Terminal, print_error
 from cli.plan import plan
+from cli.quarantine import quarantine
+from cli.record import record
 from cli.refresh import refresh
 from cli.schema import schema
 from cli.status import status
+from cli.sweep import sweep
 from cli.verify import verify
 
 app = typer.Typer(
@@ -31,13 +39,21 @@ app = typer.Typer(
     rich_markup_mode=None,  # boxes would double the time that --help takes
 )
 app.command()(plan)
+app.command()(compare)
+app.command()(sweep)
 app.command()(verify)
+app.command()(diff)
+app.command()(explain)
 app.command()(export)
 app.command()(examples)
 app.command()(schema)
 app.command()(offers)
 app.command()(refresh)
 app.command()(status)
+app.command()(history)
+app.add_typer(quarantine, name="quarantine")
+app.add_typer(catalog, name="catalog")
+app.command()(record)
 
 
 def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer hands the value over alone

@@ -1,4 +1,4 @@
-"""`gpubroker export`: a plan in the form that another tool takes."""
+"""`gpubroker export`: a plan in the form that another tool takes, or as a report for people."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,17 +25,20 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write a plan in the form that another tool takes.
+    """Write a plan in the form that another tool takes, or as a report for people.
+
+    `html` is a page with charts that opens offline; it has the price history of its offers, where
+    the catalog knows it. `markdown` is for a pull request, `csv` for a spreadsheet.
 
     One file goes to stdout unless --out names a path; several files need a folder.
     """
     from broker.exports.forms import FORMS  # noqa: PLC0415 - keeps `--help` quick
-    from broker.exports.forms import export as files_of  # noqa: PLC0415
-    from broker.planning.plans import read_plan  # noqa: PLC0415
+    from broker.planning.exporting import export_plan  # noqa: PLC0415 - the same
+    from broker.settings import load_settings  # noqa: PLC0415 - the same
 
     if to not in FORMS:
         raise ConfigurationError(f"--to {to!r} is no form", hint=f"there are: {', '.join(FORMS)}")
-    files = files_of(read_plan(plan), to)
+    files = export_plan(plan, to, load_settings())
     terminal = Terminal.of(context)
     if out is None and len(files) == 1:
         terminal.write(files[0].text)

@@ -6,9 +6,15 @@ from pathlib import Path
 
 from broker.domain.errors import ConfigurationError
 
+OUT = "--out"
 
-def check_writable(path: Path, *, inputs: Iterable[Path]) -> None:
+
+def check_writable(
+    path: Path, *, inputs: Iterable[Path], name: str = OUT, example: str = "plan.json"
+) -> None:
     """Find out before the work whether its result can be written.
+
+    `name` is what the command line calls the path, `example` a file that one may name.
 
     Raises:
         ConfigurationError: the path is a folder, one of the inputs, or cannot be written.
@@ -16,30 +22,30 @@ def check_writable(path: Path, *, inputs: Iterable[Path]) -> None:
     for given in inputs:
         if given.exists() and path.exists() and path.samefile(given):
             raise ConfigurationError(
-                f"--out {str(path)!r} would overwrite an input", hint="give another path"
+                f"{name} {str(path)!r} would overwrite an input", hint="give another path"
             )
     if path.is_dir():
         raise ConfigurationError(
-            f"--out {str(path)!r} is a folder", hint=f"name a file in it: {path / 'plan.json'}"
+            f"{name} {str(path)!r} is a folder", hint=f"name a file in it: {path / example}"
         )
     if _is_replaceable(path):
         write = _beside(path)
-        _try_to_write(path, write, "")
+        _try_to_write(path, write, "", name)
         write.unlink()
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file in one step: whoever reads it finds the old text or the new one.
+def write_whole(path: Path, content: str | bytes, *, name: str = OUT) -> None:
+    """Write a file in one step: whoever reads it finds the old content or the new one.
 
     Raises:
         ConfigurationError: it cannot be written.
     """
     if not _is_replaceable(path):  # a device or a pipe, which must stay what it is
-        _try_to_write(path, path, text)
+        _try_to_write(path, path, content, name)
         return
     beside = _beside(path)
     try:
-        _try_to_write(path, beside, text)
+        _try_to_write(path, beside, content, name)
         beside.replace(path.resolve())
     finally:
         beside.unlink(missing_ok=True)
@@ -55,11 +61,14 @@ def _beside(path: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")
 
 
-def _try_to_write(path: Path, file: Path, text: str) -> None:
+def _try_to_write(path: Path, file: Path, content: str | bytes, name: str) -> None:
     try:
-        file.write_text(text, encoding="utf-8")
+        if isinstance(content, bytes):
+            file.write_bytes(content)
+        else:
+            file.write_text(content, encoding="utf-8")
     except OSError as cause:
         raise ConfigurationError(
-            f"--out {str(path)!r} cannot be written: {cause.strerror}",
+            f"{name} {str(path)!r} cannot be written: {cause.strerror}",
             hint="check its folder, or give another path",
         ) from cause

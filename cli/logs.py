@@ -25,6 +25,8 @@ def configure_logs(log_format: LogFormat, *, quiet: bool) -> None:
         logger_factory=_to_stderr,
         cache_logger_on_first_use=False,
     )
+    for library in ("httpx", "httpcore"):  # they tell addresses and headers, which may hold keys
+        logging.getLogger(library).setLevel(logging.WARNING)
 
 
 def _renderer(log_format: LogFormat) -> structlog.typing.Processor:

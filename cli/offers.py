@@ -1,97 +1,141 @@
 """`gpubroker offers`: query the catalog."""
 
-from collections.abc import Sequence
-from decimal import Decimal
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import typer
 
 from cli import offer_options as opt
-from cli.entry import open_planning
+from cli.entry import open_offers
 from cli.output import FormatName, FormatOption, Terminal
-from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
+from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
-    from broker.planning.query import OfferQuery
-    from broker.planning.service import OfferSelection
+    from broker.planning.offers import Listed, OfferSelection
+    from broker.reports.offer_view import OffersView
 
 
 def offers(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
     *,
     gpu: opt.GpuOption = None,
-    provider: opt.ProviderOption = None,
+    form: opt.FormOption = None,
+    min_gpus: opt.MinGpusOption = None,
+    max_gpus: opt.MaxGpusOption = None,
+    min_memory: opt.MinMemoryOption = None,
+    min_node_memory: opt.MinNodeMemoryOption = None,
+    min_bandwidth: opt.MinBandwidthOption = None,
+    link: opt.LinkOption = None,
+    fabric: opt.FabricOption = None,
+    min_fabric: opt.MinFabricOption = None,
+    bare_metal: opt.BareMetalOption = False,
+    price_kind: opt.KindOption = None,
+    term: opt.TermOption = None,
     region: opt.RegionOption = None,
     country: opt.CountryOption = None,
     continent: opt.ContinentOption = None,
-    price_kind: opt.KindOption = None,
-    min_gpus: opt.MinGpusOption = 0,
-    min_memory: opt.MinMemoryOption = 0,
+    certification: opt.CertificationOption = None,
+    provider: opt.ProviderOption = None,
+    cloud: opt.CloudOption = None,
     max_usd_per_gpu_hour: opt.MaxUsdOption = None,
+    max_usd_per_hour: opt.MaxNodeUsdOption = None,
     sort: opt.SortOption = "price-per-gpu",
+    precision: opt.ComputeOption = "bf16",
+    one_per: opt.OnePerOption = None,
     limit: opt.LimitOption = None,
+    keys: opt.KeysOption = False,
     quarantined: opt.QuarantinedOption = False,
     recorded: RecordedOption = False,
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
     as_of: AsOfOption = None,
-    form: FormatOption = "table",
+    output: FormatOption = "table",
 ) -> None:
     """List offers: where, what, on which terms, at what price.
 
-    A filter with a NAME, ID, CODE or KIND may be given again: any may match.
+    A filter with a NAME, ID, CODE, KIND or the like may be given again: any may match. What is not
+    known of an offer passes no filter.
 
     Prices per unit spread an upfront part over the term.
     """
-    names = (gpu, provider, region, country, continent, price_kind)
-    query = _query(names, min_gpus, min_memory, max_usd_per_gpu_hour)
-    source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
-    terminal = Terminal.of(context)
-    found = open_planning(terminal).offers(source, query, sort=sort, held=quarantined)
-    count = opt.TABLE_LIMIT if limit is None and form == "table" else limit or len(found.rows)
-    _print(terminal, found, count, form)
-
-
-def _query(
-    names: Sequence[Sequence[str] | None],
-    min_gpus: float,
-    min_memory_gib: float,
-    max_usd_per_gpu_hour: Decimal | None,
-) -> "OfferQuery":
     from broker.planning.query import OfferQuery  # noqa: PLC0415 - keeps `--help` quick
 
-    gpus, providers, regions, countries, continents, kinds = (frozenset(one or ()) for one in names)
-    return OfferQuery(
-        gpus=gpus,
-        providers=providers,
-        regions=regions,
-        countries=countries,
-        continents=continents,
-        price_kinds=kinds,
+    query = OfferQuery(
+        gpus=_all(gpu),
+        forms=_all(form),
         min_gpus=min_gpus,
-        min_memory_gib=min_memory_gib,
+        max_gpus=max_gpus,
+        min_memory_gb=min_memory,
+        min_node_memory_gb=min_node_memory,
+        min_bandwidth_gb_per_s=min_bandwidth,
+        links=_all(link),
+        fabrics=_all(fabric),
+        min_fabric_gbit_per_s=min_fabric,
+        bare_metal=bare_metal,
+        price_kinds=_all(price_kind),
+        terms=frozenset(term or ()),
+        regions=_all(region),
+        countries=_all(country),
+        continents=_all(continent),
+        certifications=_all(certification),
+        providers=_all(provider),
+        clouds=_all(cloud),
         max_usd_per_gpu_hour=max_usd_per_gpu_hour,
+        max_usd_per_hour=max_usd_per_hour,
+        held=quarantined,
+    )
+    source = source_or_none(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    terminal = Terminal.of(context)
+    listed = _listed(sort, precision, one_per, limit=limit, output=output)
+    found = open_offers(terminal).offers(query, listed, source)
+    _print(terminal, found, _view(listed, held=quarantined, keys=keys), output)
+
+
+def _all(words: Iterable[str] | None) -> frozenset[str]:
+    return frozenset(str(word) for word in words or ())
+
+
+def _listed(
+    sort: str, precision: str, one_per: str | None, *, limit: int | None, output: FormatName
+) -> "Listed":
+    from broker.planning.offers import Listed  # noqa: PLC0415 - keeps `--help` quick
+    from broker.planning.query import Compute, Sort  # noqa: PLC0415 - the same
+
+    is_table = output == "table"
+    most = opt.TABLE_LIMIT if limit is None and is_table else limit
+    return Listed(
+        sort=Sort(sort),
+        compute=Compute(precision),
+        most=most or None,
+        one_per=one_per,
+        named=not is_table,
     )
 
 
-def _print(terminal: Terminal, found: "OfferSelection", count: int, form: FormatName) -> None:
-    from broker.reports.views import offers_report  # noqa: PLC0415 - keeps `--help` quick
+def _view(listed: "Listed", *, held: bool, keys: bool) -> "OffersView":
+    from broker.reports.offer_view import OffersView  # noqa: PLC0415 - keeps `--help` quick
 
-    matching = len(found.rows)
-    report = offers_report(
-        found.rows[:count],
-        matching=matching,
-        as_of=found.view.as_of,
-        snapshot=found.view.snapshot,
-        sort=found.sort,
-        held=found.held,
-    )
-    terminal.show(report, form)
+    return OffersView(sort=listed.sort, compute=listed.compute, held=held, keys=keys)
+
+
+def _print(
+    terminal: Terminal, found: "OfferSelection", view: "OffersView", output: FormatName
+) -> None:
+    from broker.reports.offer_view import CatalogName, offers_report  # noqa: PLC0415 - as above
+
+    catalog = CatalogName(found.as_of, found.snapshot)
+    report = offers_report(found.rows, catalog, matching=found.matching, view=view)
+    terminal.show(report, output)
+    terminal.note(_told(found))
+    stale = sum(row.seen.stale for row in found.rows)
+    if stale and output == "table":
+        terminal.note(f"{stale:,} of them, marked !, are too old to plan with")
+
+
+def _told(found: "OfferSelection") -> str:
+    shown, matching = len(found.rows), found.matching
     if not matching:
-        terminal.note(
-            "no offer matches; leave out a filter, or see what there is: gpubroker status"
-        )
-    elif count < matching:
-        terminal.note(f"{count} of {matching:,} offers; --limit 0 prints all")
-    else:
-        terminal.note(f"{matching:,} offers")
+        return "no offer matches; leave out a filter, or see what there is: gpubroker status"
+    if shown < found.listed:
+        return f"{shown:,} of {found.listed:,} offers; --limit 0 prints all"
+    return f"{shown:,} of {matching:,} offers" if shown < matching else f"{matching:,} offers"

@@ -35,12 +35,17 @@ class Terminal:
         """Give the terminal that the global options made."""
         return context.find_object(cls) or cls()
 
+    @property
+    def width(self) -> int:
+        """Measure the terminal in characters; a file or a pipe has 80, or what COLUMNS says."""
+        return _width()
+
     def show(self, report: "Report[RowT]", form: FormatName) -> None:
         """Print a report to stdout."""
         from broker.reports.formats import Format, as_table, as_text  # noqa: PLC0415 - see the class
 
         if form == "table":
-            self.page(as_table(report, _width()))
+            self.write(as_table(report, _width()))
         else:
             self.write(as_text(report, Format(form)))
 

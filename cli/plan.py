@@ -1,18 +1,20 @@
 """`gpubroker plan`: the main job, from a workloads file to a purchase plan."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from broker.domain.errors import ConfigurationError, NoFeasiblePlanError
-from cli.entry import open_planning
+from cli.entry import open_planning, open_scenarios
 from cli.files import check_writable, write_whole
 from cli.output import FormatName, FormatOption, Terminal
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
 if TYPE_CHECKING:
     from broker.domain.plan import Plan, SolveSettings
+    from broker.planning.catalog_view import CatalogSource
 
 _LONGEST_S = 86_400
 _LARGEST_SEED = 2**31 - 1  # the solver keeps it in 32 bits
@@ -38,6 +40,15 @@ GapOption = Annotated[
         help="End it when the cost is proven to be so close to the least possible.",
     ),
 ]
+WhatIfOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--what-if",
+        metavar="KEY=VALUE",
+        help="Show what changes with this: traffic=1.3, deadline.RUN=DATE, provider.NAME=off, "
+        "price.GPU=0.9x, or a path of the file; may be given again.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the search.")]
 
 
@@ -53,6 +64,7 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
     time_limit: TimeLimitOption = 40,
     gap: GapOption = 0.01,
     seed: SeedOption = 0,
+    what_if: WhatIfOption = None,
     form: FormatOption = "table",
 ) -> None:
     """Find the cheapest purchases that meet the workloads, with a proof of how cheap.
@@ -61,24 +73,33 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
 
     The plan has passed the independent check before it is shown.
 
+    With --what-if the plan is made with and without the changes, and the difference is shown.
+
     Where no purchase meets every rule, the exit code is 4 and the reasons are told.
     """
-    solve = _settings(gap, time_limit, seed)
+    solve = solve_settings(gap, time_limit, seed)
     source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    terminal = Terminal.of(context)
+    if what_if:
+        _show_what_if(what_if, workloads, source, solve, out=out, form=form, terminal=terminal)
+        return
     if out is not None:
         check_writable(out, inputs=(workloads, *([sheet] if sheet else [])))
-    terminal = Terminal.of(context)
     service = open_planning(terminal)
     with terminal.working("planning") as progress:
         made = service.plan(workloads, source, solve, progress)
     if out is not None:
-        write_whole(out, _json(made))
-        terminal.note(f"plan written to {out}")
+        write_plan(made, out, terminal)
     _print(made, form, terminal)
-    _explain(made)
+    check_has_plan(made)
 
 
-def _settings(gap: float, time_limit_s: float, seed: int) -> "SolveSettings":
+def solve_settings(gap: float, time_limit_s: float, seed: int) -> "SolveSettings":
+    """Gather the options of a search.
+
+    Raises:
+        ConfigurationError: one of them is out of its range.
+    """
     from broker.domain.plan import SolveSettings  # noqa: PLC0415 - keeps `--help` quick
 
     if not 0 <= gap < 1:
@@ -95,6 +116,65 @@ def _settings(gap: float, time_limit_s: float, seed: int) -> "SolveSettings":
             f"--seed {seed} is not between 0 and {_LARGEST_SEED}", hint="write a number such as 0"
         )
     return SolveSettings(gap_fraction=gap, time_limit_s=time_limit_s, seed=seed)
+
+
+def write_plan(made: "Plan", out: Path, terminal: Terminal) -> None:
+    """Write a plan file.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
+    write_whole(out, _json(made))
+    terminal.note(f"plan written to {out}")
+
+
+def check_has_plan(made: "Plan") -> None:
+    """Say why there is no plan.
+
+    Raises:
+        NoFeasiblePlanError: there is none.
+    """
+    from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
+
+    if made.status is Status.INFEASIBLE:
+        reasons = "\n  ".join(made.warnings)
+        raise NoFeasiblePlanError(
+            f"no purchase meets every rule of the workloads file:\n  {reasons}",
+            hint="loosen what is named here, or look at other offers: "
+            "`rejected` in --format json has each reason with an example",
+        )
+
+
+def _show_what_if(
+    texts: Sequence[str],
+    workloads: Path,
+    source: "CatalogSource",
+    solve: "SolveSettings",
+    *,
+    out: Path | None,
+    form: FormatName,
+    terminal: Terminal,
+) -> None:
+    """Plan with and without the changes, and print the difference."""
+    from broker.planning.what_if import parse_change  # noqa: PLC0415 - keeps `--help` quick
+    from broker.reports.what_if_view import what_if_page, what_if_report  # noqa: PLC0415 - as above
+
+    if out is not None:
+        raise ConfigurationError(
+            "--out does not go with --what-if: a plan file is made from the files as they are",
+            hint="make the change in the workloads file or a price sheet, and plan that",
+        )
+    changes = [parse_change(text) for text in texts]
+    service = open_scenarios(terminal)
+    with terminal.working("planning") as progress:
+        found = service.what_if(workloads, source, solve, changes, progress=progress)
+    told = tuple(map(str, found.changes))
+    if form == "table":
+        terminal.page(what_if_page(found.base, found.changed, told, terminal.width))
+    else:
+        terminal.show(what_if_report(found.base, found.changed, told), form)
+    check_has_plan(found.base)
+    check_has_plan(found.changed)
 
 
 def _json(made: "Plan") -> str:
@@ -119,20 +199,3 @@ def _yaml(text: str) -> str:
     import yaml  # noqa: PLC0415 - the same
 
     return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True)
-
-
-def _explain(made: "Plan") -> None:
-    """Say why there is no plan.
-
-    Raises:
-        NoFeasiblePlanError: there is none.
-    """
-    from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
-
-    if made.status is Status.INFEASIBLE:
-        reasons = "\n  ".join(made.warnings)
-        raise NoFeasiblePlanError(
-            f"no purchase meets every rule of the workloads file:\n  {reasons}",
-            hint="loosen what is named here, or look at other offers: "
-            "`rejected` in --format json has each reason with an example",
-        )

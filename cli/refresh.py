@@ -28,7 +28,8 @@ def refresh(
 
     Each provider's offers replace its last ones in one step.
 
-    One that fails keeps its last offers with their true age; the exit code is 3.
+    One that fails keeps its last offers with their true age, and so does a region or a page that
+    fails alone; the exit code is 3 then.
     """
     # Imported here, so that `--help` is quick.
     from broker.planning.shown import refresh_rows  # noqa: PLC0415 - see above
@@ -50,23 +51,31 @@ def _explain(rows: "tuple[RefreshRow, ...]", terminal: Terminal) -> None:
     """Say what was kept or held back, and why.
 
     Raises:
-        ProviderError: a provider failed.
+        ProviderError: a provider failed, or a part of one could not be read.
     """
     held = sum(sum(row.quarantined.values()) for row in rows)
     if held:
         terminal.note(
-            f"{held} offers are held back from planning: gpubroker offers --quarantined shows why"
+            f"{held} offers are held back from planning: gpubroker quarantine list shows why"
         )
     for row in rows:
         if row.error:
             terminal.note(f"{row.provider}: {row.error}; {_kept(row)}")
     failed = [row for row in rows if row.status == "failed"]
-    if failed:
-        names = ", ".join(row.provider for row in failed)
-        raise ProviderError(f"{len(failed)} of {len(rows)} failed: {names}", hint=failed[0].hint)
+    partial = [row for row in rows if row.status == "partial"]
+    said = [f"{len(failed)} of {len(rows)} failed: {_names(failed)}"] if failed else []
+    said += [f"{len(partial)} of {len(rows)} read in part: {_names(partial)}"] if partial else []
+    if said:
+        raise ProviderError("; ".join(said), hint=(failed or partial)[0].hint)
+
+
+def _names(rows: "list[RefreshRow]") -> str:
+    return ", ".join(row.provider for row in rows)
 
 
 def _kept(row: "RefreshRow") -> str:
+    if row.status == "partial":
+        return f"{row.kept} earlier offers of that are kept with their age"
     if not row.offers or row.age_h is None:
         return "there are no earlier offers to keep"
     return f"its {row.offers} earlier offers are kept, the newest {row.age_h:g} h old"

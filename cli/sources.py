@@ -55,6 +55,19 @@ def source_from(
     )
 
 
+def source_or_none(
+    *, recorded: bool, sheet: Path | None, snapshot: str | None, as_of: str | None
+) -> "CatalogSource | None":
+    """Gather the options of a command; None is what stands in the store now.
+
+    Raises:
+        ConfigurationError: they name two catalogs, or the instant is none.
+    """
+    if not (recorded or sheet or snapshot is not None or as_of is not None):
+        return None  # said without the import of what reads the others
+    return source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+
+
 def _instant(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)

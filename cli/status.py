@@ -1,21 +1,75 @@
 """`gpubroker status`: what the catalog holds, how old it is, what is held back."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
-from cli.entry import open_planning
+from cli.entry import open_offers
+from cli.offer_options import GpuOption, ProviderOption
 from cli.output import FormatOption, Terminal
 
+if TYPE_CHECKING:
+    from broker.planning.offers import CatalogStatus
+    from broker.reports.rows import StatusRow
 
-def status(context: typer.Context, *, form: FormatOption = "table") -> None:
-    """Show the catalog's coverage: offers by provider and price kind, ages, what is held back."""
+
+def status(
+    context: typer.Context,
+    *,
+    gpu: GpuOption = None,
+    provider: ProviderOption = None,
+    form: FormatOption = "table",
+) -> None:
+    """Show the catalog's coverage: offers by provider, GPU and price kind, ages, what is held back.
+
+    With a GPU or a provider: the cells of the matrix, with the age of the oldest offer of each. A
+    mark ! is on what is too old to plan with.
+    """
     # Imported here, so that `--help` is quick.
+    from broker.planning.query import OfferQuery  # noqa: PLC0415 - see above
     from broker.planning.shown import status_facts, status_rows  # noqa: PLC0415 - see above
-    from broker.reports.views import status_report  # noqa: PLC0415 - see above
+    from broker.reports.status_view import coverage_report  # noqa: PLC0415 - see above
 
     terminal = Terminal.of(context)
-    found = open_planning(terminal).status()
+    query = OfferQuery(gpus=frozenset(gpu or ()), providers=frozenset(provider or ()))
+    found = open_offers(terminal).status(query, named=form != "table")
     rows = status_rows(found)
-    terminal.show(status_report(rows, facts=status_facts(found)), form)
+    if form == "table":
+        _show(terminal, found, rows, whole=not (gpu or provider))
+    else:
+        terminal.show(coverage_report(found.cells, rows, facts=status_facts(found)), form)
+    _explain(terminal, rows)
+
+
+def _show(
+    terminal: Terminal, found: "CatalogStatus", rows: "tuple[StatusRow, ...]", *, whole: bool
+) -> None:
+    from broker.reports.status_view import (  # noqa: PLC0415 - keeps `--help` quick
+        gpus_table,
+        matrix_table,
+        providers_table,
+    )
+
+    if not whole:
+        terminal.show(matrix_table(found.cells), "table")
+        return
+    terminal.show(providers_table(rows, found.cells), "table")
+    if found.cells:
+        terminal.write("\n")
+        terminal.show(gpus_table(found.cells), "table")
+
+
+def _explain(terminal: Terminal, rows: "tuple[StatusRow, ...]") -> None:
+    """Say which runs went wrong, and what is held back or too old."""
+    from broker.planning.shown import summed  # noqa: PLC0415 - keeps `--help` quick
+    from broker.reports.words import counts  # noqa: PLC0415 - the same
+
     for row in rows:
         if row.error:
             terminal.note(f"{row.provider}: {row.error}")
+    held = summed(row.quarantined for row in rows)
+    if held:
+        terminal.note(f"held back: {counts(held)}; gpubroker offers --quarantined lists them")
+    stale = sum(row.stale for row in rows)
+    if stale:
+        terminal.note(f"{stale:,} offers are too old to plan with: gpubroker refresh")

@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from broker.settings import Settings
-from broker.specs.load import Specs
 from providers.kit.access import Access
 
-if TYPE_CHECKING:
-    from providers.kit.adapter import Adapter  # loads httpx, which the names below can spare
+if TYPE_CHECKING:  # the names below can spare what these load
+    from broker.specs.load import Specs
+    from providers.kit.adapter import Adapter
 
-_MakeAdapter = Callable[[Specs, Access], "Adapter"]
+_MakeAdapter = Callable[["Specs", Access], "Adapter"]
 
 _ADAPTERS: Mapping[str, str] = MappingProxyType(
     {
@@ -49,7 +49,7 @@ PROVIDERS = tuple(_ADAPTERS)
 
 
 def adapters(
-    specs: Specs, settings: Settings, names: Iterable[str] = PROVIDERS
+    specs: "Specs", settings: Settings, names: Iterable[str] = PROVIDERS
 ) -> "tuple[Adapter, ...]":
     """Make the adapters of the providers named, which are in PROVIDERS."""
     return tuple(_make(name)(specs, access(name, settings)) for name in names)

@@ -15,7 +15,8 @@ from broker.settings import Settings
 from broker.specs.load import load_specs
 from cli.app import app
 from providers.kit.adapter import Adapter
-from providers.kit.recorded import recorded_client, recordings
+from providers.kit.parts import replies_only
+from providers.kit.recorded import recorded_client, recorded_providers, recordings
 from providers.registry import adapters
 
 ROOT = Path(__file__).parents[1]
@@ -74,19 +75,23 @@ def providers_block() -> str:
         offers = _recorded_offers(adapter)
         kinds = Counter(offer.price_kind.value for offer in offers)
         prices = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-        hosts = ", ".join(f"`{host}`" for host in _hosts(adapter.name))
+        hosts = ", ".join(f"`{host}`" for host in _hosts(adapter.name, offers))
         lines.append(f"| `{adapter.name}` | {hosts} | {_keys(adapter)} | {prices} |")
     return "\n".join(lines)
 
 
 def _recorded_offers(adapter: Adapter) -> list[Offer]:
     with recorded_client(adapter.name) as http:
-        rows = list(adapter.offers_in(adapter.fetch(http)))
+        rows = list(adapter.offers_in(replies_only(adapter.fetch(http), [])))
     return [row for row in rows if isinstance(row, Offer)]
 
 
-def _hosts(provider: str) -> list[str]:
-    urls = (one.request.url for one in recordings(provider) if one.replay)
+def _hosts(provider: str, offers: Iterable[Offer]) -> list[str]:
+    """Name what is asked; of a published sheet, which asks nothing, the pages that it quotes."""
+    if provider in recorded_providers():
+        urls = [one.request.url for one in recordings(provider) if one.replay]
+    else:
+        urls = [offer.provenance.source for offer in offers]
     return sorted({url.split("/")[2] for url in urls})
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from broker.domain.errors import ConfigurationError
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration; a test compares it with the scripts."""
 
 _WRITES = "catalog_writes"

@@ -4,7 +4,7 @@ Some failures are movements (a
 price that jumped, a spot price that is no discount): the market does that, so a second, later
 reading of the same price confirms it. The others (a price that no GPU of its kind has, a node
 that contradicts its data sheet) are as wrong the second time as the first: only a changed
-setting, or a corrected source, lets them through.
+setting, a corrected source, or a person who has looked at the offer lets them through.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from broker.catalog.bands import Bands, outside_band
 from broker.catalog.duplicates import split_duplicates
+from broker.catalog.snapshot import terms_digest
 from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
 from broker.domain.quantities import quantize_usd
 from broker.settings import Settings
@@ -76,7 +77,7 @@ class HeldPrice:
 
 @dataclass(frozen=True, slots=True)
 class DoubtedCount:
-    """How many offers a provider sent when they were thought too few, and when that was."""
+    """How many offers a provider had when they were thought too few, and when that was."""
 
     received: int
     at: datetime
@@ -86,14 +87,16 @@ class DoubtedCount:
 class History:
     """What the catalog knows of a provider before a refresh; prices by the offer's key.
 
-    `received` is the number of offers that the last accepted live refresh brought, `doubted` what
-    the last one brought if it was turned away for that.
+    `received` is the number of offers that the last accepted live refresh brought, or kept of parts
+    that it could not read, `doubted` the same of the last one if it was turned away for that.
+    `released` is what a person let through: the digest of its terms.
     """
 
     prices: Mapping[str, LastPrice] = field(default_factory=dict)
     held: Mapping[str, HeldPrice] = field(default_factory=dict)
     received: int | None = None
     doubted: DoubtedCount | None = None
+    released: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +138,20 @@ def gates_from(
     )
 
 
-def screen(offers: Iterable[Offer], gates: Gates, history: History | None = None) -> Screened:
-    """Put each offer through the gates; without a history no price can have jumped."""
+def screen(
+    offers: Iterable[Offer],
+    gates: Gates,
+    history: History | None = None,
+    *,
+    beside: Iterable[Offer] = (),
+) -> Screened:
+    """Put each offer through the gates; without a history no price can have jumped.
+
+    `beside` are offers that stand already and are not judged again; spot is compared with them.
+    """
     known = history or History()
     kept, duplicates = split_duplicates(offers)
-    on_demand = _on_demand_prices(kept, gates)
+    on_demand = _on_demand_prices((*beside, *kept), gates)
     passed: list[Offer] = []
     confirmed: dict[str, Reason] = {}
     held = [
@@ -153,9 +165,8 @@ def screen(offers: Iterable[Offer], gates: Gates, history: History | None = None
         doubts = {
             one: why for one, why in failures.items() if not _trusted(one, offer, known, gates)
         }
-        if doubts:
-            reason, detail = next(iter(doubts.items()))
-            held.append(Quarantined(offer, reason, detail))
+        if doubts and not _is_released(offer, known):
+            held.append(Quarantined(offer, next(iter(doubts)), "; ".join(doubts.values())))
             continue
         passed.append(offer)
         if failures:
@@ -163,18 +174,25 @@ def screen(offers: Iterable[Offer], gates: Gates, history: History | None = None
     return Screened(tuple(passed), tuple(held), confirmed)
 
 
-def too_few(received: int, at: datetime, gates: Gates, history: History) -> str | None:
+def too_few(
+    received: int, at: datetime, gates: Gates, history: History, *, kept: int = 0
+) -> str | None:
     """Say why a provider's rows are too few to replace its last ones, None if they are not.
 
-    A loss is confirmed by a later refresh that brings about as few.
+    `kept` rows of parts that could not be read are neither lost nor do they hide a loss. A loss is
+    confirmed by a later refresh that brings about as few.
     """
     floor = 1 - gates.max_row_drop
-    if history.received is None or received >= floor * history.received:
+    if history.received is None or received >= floor * (history.received - kept):
         return None
     doubted = history.doubted
-    if doubted is not None and doubted.at < at and received >= floor * doubted.received:
+    if (
+        doubted is not None
+        and doubted.at < at
+        and received >= floor * max(0, doubted.received - kept)
+    ):
         return None
-    return f"{received} offers instead of {history.received}"
+    return f"{received} offers instead of {history.received - kept}"
 
 
 _Prices = Mapping[tuple[str, str, str, str | None, str], Decimal]
@@ -246,6 +264,12 @@ def _trusted(reason: Reason, offer: Offer, history: History, gates: Gates) -> bo
     # A spot price floats, so one near the held one says the same; a list price must repeat.
     slack = gates.max_price_change if offer.price_kind is PriceKind.SPOT else Decimal(0)
     return abs(price - held.usd_per_hour) <= slack * held.usd_per_hour
+
+
+def _is_released(offer: Offer, history: History) -> bool:
+    """Tell whether a person let through what the offer says."""
+    digest = history.released.get(offer.key)
+    return digest is not None and digest == terms_digest(offer)
 
 
 def _on_demand_prices(offers: Iterable[Offer], gates: Gates) -> _Prices:

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select
 from sqlmodel import col
 
 from broker.catalog.gates import DoubtedCount, HeldPrice, History, LastPrice, Reason
+from broker.catalog.releases import released_terms
 from broker.catalog.rows import usd
-from broker.catalog.runs import RunStatus
-from broker.catalog.tables import HeldReading, Observation, RefreshRun
+from broker.catalog.runs import READ, RunStatus
+from broker.catalog.tables import HeldReading, Observation, RefreshRun, Release
+
+_TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +25,18 @@ class StandingRow:
 
 
 def newest_instant(connection: Connection) -> datetime | None:
-    """Give the instant of the last run of any provider."""
-    return connection.execute(select(func.max(col(RefreshRun.finished_at)))).scalar()
+    """Give the instant of the last run of any provider, or of the last release after it."""
+    newest = (
+        connection.execute(select(func.max(col(RefreshRun.finished_at)))).scalar(),
+        connection.execute(select(func.max(col(Release.valid_from)))).scalar(),
+    )
+    return max((at for at in newest if at is not None), default=None)
+
+
+def next_instant(connection: Connection, now: datetime) -> datetime:
+    """Give the catalog's next instant: now, or just after the last one if the clock went back."""
+    newest = newest_instant(connection)
+    return now if newest is None or now > newest else newest + _TICK
 
 
 def standing_rows(connection: Connection, provider: str) -> Mapping[str, StandingRow]:
@@ -69,23 +82,28 @@ def read_history(connection: Connection, provider: str) -> History:
         held=_held_prices(connection, provider),
         received=received,
         doubted=doubted,
+        released=released_terms(connection, provider),
     )
 
 
 def _counts(connection: Connection, provider: str) -> tuple[int | None, DoubtedCount | None]:
-    """Find how many rows the last accepted live refresh brought, and a doubted one after it."""
+    """Find how many rows the last accepted live refresh brought, and a doubted one after it.
+
+    Rows of parts that a run could not read count as brought: it kept them.
+    """
+    brought = col(RefreshRun.received) + col(RefreshRun.kept)
     query = (
-        select(col(RefreshRun.status), col(RefreshRun.received), col(RefreshRun.finished_at))
+        select(col(RefreshRun.status), brought, col(RefreshRun.finished_at))
         .where(
             col(RefreshRun.provider) == provider,
             col(RefreshRun.live),
-            col(RefreshRun.status).in_((RunStatus.REFRESHED, RunStatus.TOO_FEW)),
+            col(RefreshRun.status).in_((*READ, RunStatus.TOO_FEW)),
         )
         .order_by(col(RefreshRun.finished_at).desc())
     )
     doubted = None
     for status, received, at in connection.execute(query):
-        if status == RunStatus.REFRESHED:
+        if status in READ:
             return received, doubted
         doubted = doubted or DoubtedCount(received, at)
     return None, doubted

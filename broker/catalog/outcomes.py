@@ -1,11 +1,12 @@
 """Runs in the database: written once, read back for the status of the catalog."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, func, insert, select
 from sqlmodel import col
 
+from broker.catalog.parts import parts_from, parts_text
 from broker.catalog.runs import RunOutcome, RunStatus
 from broker.catalog.tables import HeldReading, Observation, RefreshRun, RejectionCount
 
@@ -25,6 +26,8 @@ def record(connection: Connection, outcome: RunOutcome) -> None:
         new=outcome.new,
         changed=outcome.changed,
         vanished=outcome.vanished,
+        kept=outcome.kept,
+        missing=parts_text(outcome.missing),
         error=outcome.error,
         hint=outcome.hint,
     )
@@ -63,7 +66,7 @@ def last_outcomes(connection: Connection) -> tuple[RunOutcome, ...]:
     rows = connection.execute(
         select(table).where(table.c.id.in_(newest)).order_by(table.c.provider)
     ).all()
-    rejected = _rejection_counts(connection)
+    rejected = _rejection_counts(connection, [row.id for row in rows])
     return tuple(
         RunOutcome(
             provider=row.provider,
@@ -78,6 +81,8 @@ def last_outcomes(connection: Connection) -> tuple[RunOutcome, ...]:
             new=row.new,
             changed=row.changed,
             vanished=row.vanished,
+            kept=row.kept,
+            missing=parts_from(row.provider, row.missing),
             rejected=rejected[row.id],
             quarantined=held_counts(connection, row.provider),
             error=row.error,
@@ -87,9 +92,13 @@ def last_outcomes(connection: Connection) -> tuple[RunOutcome, ...]:
     )
 
 
-def _rejection_counts(connection: Connection) -> Mapping[int, Mapping[str, int]]:
+def _rejection_counts(
+    connection: Connection, run_ids: Iterable[int]
+) -> Mapping[int, Mapping[str, int]]:
     counts: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    query = select(col(RejectionCount.run_id), col(RejectionCount.reason), col(RejectionCount.rows))
+    query = select(
+        col(RejectionCount.run_id), col(RejectionCount.reason), col(RejectionCount.rows)
+    ).where(col(RejectionCount.run_id).in_(tuple(run_ids)))
     for run_id, reason, rows in connection.execute(query):
         counts[run_id][reason] = rows
     return counts

@@ -1,16 +1,13 @@
 """Between values and rows: offers as payloads, dollars as whole micro-dollars."""
 
-import hashlib
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
 
-from broker.catalog.gates import Quarantined, Reason
-from broker.catalog.snapshot import canonical
+from broker.catalog.gates import Quarantined
+from broker.catalog.snapshot import statement_digest
 from broker.domain.offer import Offer
 from broker.domain.quantities import MICRO_USD
-
-_WHEN_SEEN = frozenset({"observed_at", "effective_at"})
 
 
 class ObservationRow(TypedDict):
@@ -53,11 +50,6 @@ def usd(micro: int) -> Decimal:
     return micro * MICRO_USD
 
 
-def digest(offer: Offer) -> str:
-    """Identify what is said of an offer, apart from when it was seen."""
-    return hashlib.sha256(canonical(offer, but=_WHEN_SEEN).encode()).hexdigest()
-
-
 def observation_row(offer: Offer, *, at: datetime, confirmed: str) -> ObservationRow:
     """Write an offer as the row that stands from `at` on."""
     return ObservationRow(
@@ -68,7 +60,7 @@ def observation_row(offer: Offer, *, at: datetime, confirmed: str) -> Observatio
         micro_usd_per_hour=micro_usd(offer.usd_per_hour),
         effective_micro_usd_per_hour=micro_usd(offer.effective_usd_per_hour),
         confirmed=confirmed,
-        digest=digest(offer),
+        digest=statement_digest(offer),
         observed_at=offer.provenance.observed_at,
         valid_from=at,
         payload=offer.model_dump_json(),
@@ -84,22 +76,21 @@ def held_row(held: Quarantined, *, at: datetime) -> HeldRow:
         reason=held.reason,
         detail=held.detail,
         effective_micro_usd_per_hour=micro_usd(offer.effective_usd_per_hour),
-        digest=digest(offer),
+        digest=statement_digest(offer),
         observed_at=offer.provenance.observed_at,
         valid_from=at,
         payload=offer.model_dump_json(),
     )
 
 
-def offer_from(payload: str, seen_at: datetime | None) -> Offer:
-    """Read a payload; `seen_at` is when its provider was last seen to offer the same."""
-    offer = Offer.model_validate_json(payload)
+def offer_from(payload: str) -> Offer:
+    """Read a payload: the offer as it was first observed to say the same."""
+    return Offer.model_validate_json(payload)
+
+
+def seen_again(offer: Offer, seen_at: datetime | None) -> Offer:
+    """Give an offer the age that it has if its provider was seen to offer the same at `seen_at`."""
     if seen_at is None or seen_at <= offer.provenance.observed_at:
         return offer
     provenance = offer.provenance.model_copy(update={"observed_at": seen_at})
     return offer.model_copy(update={"provenance": provenance})
-
-
-def quarantined_from(payload: str, reason: str, detail: str) -> Quarantined:
-    """Read a row of `quarantine`."""
-    return Quarantined(Offer.model_validate_json(payload), Reason(reason), detail)

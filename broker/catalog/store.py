@@ -5,38 +5,31 @@ catalog's own time only moves forward, one microsecond at least from run to run,
 at a past instant never changes.
 """
 
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, func, insert, or_, select
+from sqlalchemy import Connection, Engine, insert, or_, select
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import col
 
+from broker.catalog.accepting import accept, accept_import, keep_all
 from broker.catalog.database import open_database, reading, writing
-from broker.catalog.gates import Gates, Quarantined, screen, too_few
-from broker.catalog.history import newest_instant, observed_between, read_history
-from broker.catalog.outcomes import held_counts, last_outcomes, record, standing_count
-from broker.catalog.replacing import replace_offers
-from broker.catalog.rows import offer_from, quarantined_from
+from broker.catalog.gates import Gates, Quarantined, Reason
+from broker.catalog.history import newest_instant, next_instant
+from broker.catalog.outcomes import last_outcomes, record
+from broker.catalog.price_history import PriceHistory, price_history
+from broker.catalog.quarantine import HeldOffer, held_offers, release
+from broker.catalog.releases import Released, read_releases
+from broker.catalog.rows import offer_from
 from broker.catalog.runs import Reading, RunOutcome, RunStatus
+from broker.catalog.seen import sightings
 from broker.catalog.snapshot import snapshot_hash
-from broker.catalog.tables import HeldReading, Observation, RefreshRun, Snapshot
+from broker.catalog.state import CatalogState, by_provider
+from broker.catalog.tables import HeldReading, Observation, Snapshot
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer
-
-_TICK = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogState:
-    """What the catalog says at one of its instants; offers in the order of their keys."""
-
-    at: datetime
-    offers: tuple[Offer, ...]
-    quarantined: tuple[Quarantined, ...]
 
 
 class Catalog:
@@ -51,8 +44,8 @@ class Catalog:
     def replace(self, sent: Reading, gates: Gates, *, now: datetime) -> RunOutcome:
         """Let what a provider sent replace its last offers, if it may; all of it or nothing."""
         with writing(self._engine) as connection:
-            at = _next_instant(connection, now)
-            outcome = _replace(connection, sent, gates, at)
+            at = next_instant(connection, now)
+            outcome = accept(connection, sent, gates, at=at)
             record(connection, outcome)
         return outcome
 
@@ -60,12 +53,58 @@ class Catalog:
         """Note that a provider failed; its last offers stand, with their true age."""
         with writing(self._engine) as connection:
             outcome = replace(
-                _kept(connection, failed, RunStatus.FAILED, _next_instant(connection, now)),
+                keep_all(connection, failed, RunStatus.FAILED, at=next_instant(connection, now)),
                 error=str(error),
                 hint=error.hint,
             )
             record(connection, outcome)
         return outcome
+
+    def bring_in(self, given: CatalogState, *, now: datetime) -> tuple[RunOutcome, ...]:
+        """Let another machine's catalog replace the offers of its providers; all of it or nothing.
+
+        Each provider is a run of its own. What stands and is newer stays.
+        """
+        outcomes = []
+        with writing(self._engine) as connection:
+            for provider, part in by_provider(given):
+                at = next_instant(connection, now)
+                outcomes.append(accept_import(connection, provider, part, at=at))
+                record(connection, outcomes[-1])
+        return tuple(outcomes)
+
+    def release(
+        self, keys: Iterable[str], *, by: str, note: str, now: datetime
+    ) -> tuple[Released, ...]:
+        """Let held offers stand until they say something else; all of them or none.
+
+        Raises:
+            ConfigurationError: one is not held back, or a second row of its key stands.
+        """
+        with writing(self._engine) as connection:
+            newest, at = newest_instant(connection), next_instant(connection, now)
+            return release(connection, keys, by=by, note=note, newest=newest, at=at)
+
+    def held(self) -> tuple[HeldOffer, ...]:
+        """List what is held back now, in the order of keys."""
+        with reading(self._engine) as connection:
+            newest = newest_instant(connection)
+            return held_offers(connection, newest) if newest else ()
+
+    def releases(self) -> tuple[Released, ...]:
+        """List what persons released, the newest first."""
+        with reading(self._engine) as connection:
+            return read_releases(connection)
+
+    def price_history(self, key: str) -> PriceHistory | None:
+        """Read what an offer cost over time; None before the first refresh.
+
+        Raises:
+            ConfigurationError: no offer of that key was ever seen; the hint has the nearest ones.
+        """
+        with reading(self._engine) as connection:
+            newest = newest_instant(connection)
+            return price_history(connection, key, at=newest) if newest else None
 
     def state(self, as_of: datetime | None = None) -> CatalogState | None:
         """Read what stands, or stood at `as_of`; None before the first refresh."""
@@ -74,7 +113,15 @@ class Catalog:
             at = newest if newest is None or as_of is None else min(as_of, newest)
             if at is None:
                 return None
-            return CatalogState(at, _offers(connection, at), _quarantined(connection, at))
+            seen = sightings(connection, at)
+            return CatalogState(
+                at,
+                tuple(seen.aged(offer) for offer in _offers(connection, at)),
+                tuple(
+                    replace(held, offer=seen.aged(held.offer))
+                    for held in _quarantined(connection, at)
+                ),
+            )
 
     def current_offers(self, as_of: datetime | None = None) -> list[Offer]:
         """List the offers that stand, or stood at `as_of`, in the order of their keys."""
@@ -117,94 +164,25 @@ def open_catalog(path: Path) -> Catalog:
     return Catalog(open_database(path))
 
 
-def _replace(connection: Connection, sent: Reading, gates: Gates, at: datetime) -> RunOutcome:
-    stamps = [offer.provenance.observed_at for offer in sent.offers]
-    _, newest = observed_between(connection, sent.provider)
-    if not sent.live and stamps and newest is not None and max(stamps) < newest:
-        kept = _kept(connection, sent, RunStatus.OLDER, at)
-        why = f"recorded {max(stamps):%Y-%m-%d}, but the catalog has offers of {newest:%Y-%m-%d}"
-        return replace(
-            kept, error=why, hint="the newer offers are kept; refresh without --recorded"
-        )
-    history = read_history(connection, sent.provider)
-    doubt = too_few(len(sent.offers), at, gates, history) if sent.live else None
-    if doubt:
-        kept = _kept(connection, sent, RunStatus.TOO_FEW, at)
-        return replace(kept, error=doubt, hint="a second refresh with as few confirms it")
-    screened = screen(sent.offers, gates, history)
-    changes = replace_offers(connection, sent.provider, screened, at=at)
-    return replace(
-        _kept(connection, sent, RunStatus.REFRESHED, at),
-        oldest_observed_at=min(stamps, default=None),
-        newest_observed_at=max(stamps, default=None),
-        new=changes.new,
-        changed=changes.changed,
-        vanished=changes.vanished,
-    )
-
-
-def _kept(connection: Connection, sent: Reading, status: RunStatus, at: datetime) -> RunOutcome:
-    oldest, newest = observed_between(connection, sent.provider)
-    return RunOutcome(
-        provider=sent.provider,
-        status=status,
-        live=sent.live,
-        started_at=sent.started_at,
-        finished_at=at,
-        oldest_observed_at=oldest,
-        newest_observed_at=newest,
-        received=len(sent.offers),
-        offers=standing_count(connection, sent.provider),
-        rejected=_counted(sent),
-        quarantined=held_counts(connection, sent.provider),
-    )
-
-
-def _counted(sent: Reading) -> Mapping[str, int]:
-    return dict(sorted(Counter(one.reason for one in sent.rejections).items()))
-
-
-def _next_instant(connection: Connection, now: datetime) -> datetime:
-    """Give the catalog's next instant: now, or just after the last one if the clock went back."""
-    newest = newest_instant(connection)
-    return now if newest is None or now > newest else newest + _TICK
-
-
-def _offers(connection: Connection, at: datetime) -> tuple[Offer, ...]:
-    seen = _seen_at(connection, at)
+def _offers(connection: Connection, at: datetime) -> Iterator[Offer]:
     query = (
-        select(col(Observation.provider), col(Observation.payload))
+        select(col(Observation.payload))
         .where(*_stands(Observation, at))
         .order_by(col(Observation.offer_key))
     )
-    return tuple(
-        offer_from(payload, seen.get(provider)) for provider, payload in connection.execute(query)
-    )
+    return (offer_from(payload) for (payload,) in connection.execute(query))
 
 
-def _quarantined(connection: Connection, at: datetime) -> tuple[Quarantined, ...]:
+def _quarantined(connection: Connection, at: datetime) -> Iterator[Quarantined]:
     query = (
         select(col(HeldReading.payload), col(HeldReading.reason), col(HeldReading.detail))
         .where(*_stands(HeldReading, at))
         .order_by(col(HeldReading.offer_key), col(HeldReading.id))
     )
-    return tuple(quarantined_from(*row) for row in connection.execute(query))
-
-
-def _seen_at(connection: Connection, at: datetime) -> Mapping[str, datetime | None]:
-    """Tell since when each provider's offers are surely seen: its oldest reply of the last run.
-
-    An offer that did not change keeps its row, so its own stamp is that of its first observation.
-    """
-    last = (
-        select(func.max(col(RefreshRun.id)))
-        .where(col(RefreshRun.finished_at) <= at)
-        .group_by(col(RefreshRun.provider))
+    return (
+        Quarantined(offer_from(payload), Reason(reason), detail)
+        for payload, reason, detail in connection.execute(query)
     )
-    query = select(col(RefreshRun.provider), col(RefreshRun.oldest_observed_at)).where(
-        col(RefreshRun.id).in_(last)
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def _stands(

@@ -1,7 +1,8 @@
-"""The rows of the catalog: runs, observations, what is held back, snapshots.
+"""The rows of the catalog: runs, observations, what is held back or released, snapshots.
 
 Observations and held readings are append-only: a row is written once, and only its `valid_to` is
-set later, once; both its ends are the `finished_at` of a run. Instants are stored as naive UTC,
+set later, once; both its ends are instants of the catalog: a run's `finished_at`, or that of a
+release. A release is append-only in the same way. Instants are stored as naive UTC,
 money as whole micro-dollars. The payload is the JSON of the offer as it was first observed.
 """
 
@@ -33,7 +34,8 @@ class RefreshRun(SQLModel, table=True):
     """One provider's part of one refresh; `finished_at` is unique, as the catalog's history is.
 
     `live` if it asked over the network. `received` counts the offers that the provider sent, held
-    or not; `offers` those that stand after it, observed between the two observation instants.
+    or not; `offers` those that stand after it; `kept` those of the `missing` parts, which it could
+    not read. The two observation instants bound what it read.
     """
 
     __tablename__ = "refresh_run"
@@ -51,6 +53,8 @@ class RefreshRun(SQLModel, table=True):
     new: int = 0
     changed: int = 0
     vanished: int = 0
+    kept: int = 0
+    missing: str = Field(default="", sa_type=Text)
     error: str = ""
     hint: str = ""
 
@@ -115,7 +119,33 @@ class HeldReading(SQLModel, table=True):
     valid_to: datetime | None = Field(default=None, sa_type=UtcInstant)
     payload: str = Field(sa_type=Text)
 
-    __table_args__ = (Index("ix_quarantine_open", "provider", "valid_to"),)
+    __table_args__ = (
+        Index("ix_quarantine_open", "provider", "valid_to"),
+        Index("ix_quarantine_key", "provider", "offer_key"),
+    )
+
+
+class Release(SQLModel, table=True):
+    """What a person let through although a trust gate held it, until it says something else.
+
+    `digest` identifies its terms: all that is said of the offer but where and when it was seen and
+    how much of it there is. `valid_to` is empty while the release holds.
+    """
+
+    __tablename__ = "quarantine_release"
+
+    id: int | None = Field(default=None, primary_key=True)
+    provider: str
+    offer_key: str
+    reason: str
+    detail: str
+    digest: str
+    released_by: str
+    note: str = Field(default="", sa_type=Text)
+    valid_from: datetime = Field(sa_type=UtcInstant)
+    valid_to: datetime | None = Field(default=None, sa_type=UtcInstant)
+
+    __table_args__ = (Index("ix_release_open", "provider", "valid_to"),)
 
 
 class Snapshot(SQLModel, table=True):

@@ -6,7 +6,9 @@ BrokerError 1
 └── NoFeasiblePlanError 4
 """
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Self
 
 
 class BrokerError(Exception):
@@ -17,6 +19,10 @@ class BrokerError(Exception):
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(message)
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[object, ...]]:
+        """Go to another process with the hint, which Python would leave behind."""
+        return partial(type(self), hint=self.hint), self.args
 
 
 class ConfigurationError(BrokerError):

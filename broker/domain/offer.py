@@ -22,6 +22,9 @@ from broker.domain.quantities import (
 UNKNOWN_REGION = "unknown"
 """The region of an offer whose source names none: shown, never planned with."""
 
+NOT_ITS_PRICE = "not its price: "
+"""How the warning begins that an offer carries while a what-if has changed its price."""
+
 
 class PriceKind(StrEnum):
     """How a price is bought; one kind is never filled from another."""

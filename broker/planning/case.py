@@ -50,6 +50,7 @@ def build_case(
             plannable.append(offer)
         else:
             tally.add(reason, offer.key)
+    plannable = _with_pool_counts(plannable, offers)
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
     builder = _Options(workloads, specs, tally)
@@ -69,6 +70,27 @@ def build_case(
         owned=owned,
     )
     return CaseReport(case, tally.counts(), tuple(sorted(builder.warnings)))
+
+
+def _with_pool_counts(plannable: Iterable[Offer], offers: Iterable[Offer]) -> list[Offer]:
+    """Count for an offer that names a pool alone what another door says is in that pool."""
+    counts: dict[str, int] = {}
+    for offer in offers:
+        if offer.stock is not None:
+            pool, gpus = offer.stock
+            counts[pool] = min(gpus, counts.get(pool, gpus))
+    return [
+        offer
+        if offer.stock is not None or offer.limits.stock_pool not in counts
+        else offer.model_copy(
+            update={
+                "limits": offer.limits.model_copy(
+                    update={"stock_gpus": counts[offer.limits.stock_pool]}
+                )
+            }
+        )
+        for offer in plannable
+    ]
 
 
 @dataclass(slots=True)
@@ -254,7 +276,7 @@ class _Options:
                 f"egress from {run.data.at} is not published for every destination: "
                 f"where unknown it is charged as internet egress, {price.usd_per_gb} USD per GB"
             )
-        return quantize_usd(price.usd_per_gb * Decimal(str(run.data.size)))
+        return quantize_usd(price.usd(Decimal(str(run.data.size))))
 
 
 def _is_wanted(gpu_models: Sequence[str], machine: Offer) -> bool:

@@ -11,10 +11,12 @@ from broker.catalog.snapshot import snapshot_hash
 from broker.catalog.store import Catalog
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, Rejection
+from broker.planning.certified import certified
 from broker.specs.load import Specs
 from providers.sheet.read import read_sheet
 
-_EMPTY_HINT = "fill it: gpubroker refresh --recorded (offline), or gpubroker refresh (live)"
+EMPTY_HINT = "fill it: gpubroker refresh --recorded (offline), or gpubroker refresh (live)"
+"""What to do about a catalog that holds nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class CatalogView:
     as_of: datetime
     now: datetime
     snapshot: str
+    is_recording: bool = False
+    """Say whether these are the recordings, which are dated by their facts and do not go stale."""
 
     @property
     def all_offers(self) -> tuple[Offer, ...]:
@@ -71,7 +75,7 @@ def view_of_store(catalog: Catalog, *, now: datetime, as_of: datetime | None = N
     state = catalog.state(as_of)
     if state is None or not (state.offers or state.quarantined):
         when = f" as of {as_of:%Y-%m-%d %H:%M}" if as_of else ""
-        raise ConfigurationError(f"the catalog is empty{when}", hint=_EMPTY_HINT)
+        raise ConfigurationError(f"the catalog is empty{when}", hint=EMPTY_HINT)
     view = _view(state.offers, state.quarantined, now=as_of or now)
     catalog.remember(view.snapshot, state.at)
     return view
@@ -113,7 +117,8 @@ def view_of_readings(
     given = tuple(readings)
     offers = [offer for reading in given for offer in reading.offers]
     rejections = tuple(one for reading in given for one in reading.rejections)
-    return _at(_screened_view(offers, rejections, gates, "recordings"), as_of)
+    view = _at(_screened_view(offers, rejections, gates, "recordings"), as_of)
+    return replace(view, is_recording=True)
 
 
 def view_of_sheet(
@@ -125,7 +130,8 @@ def view_of_sheet(
         ConfigurationError: the sheet cannot be read, or none of its rows is an offer.
     """
     sheet = read_sheet(path, specs, as_of=as_of)
-    view = _screened_view(sheet.offers, sheet.rejections, gates, f"sheet {str(path)!r}")
+    offers = certified(sheet.offers, specs)
+    view = _screened_view(offers, sheet.rejections, gates, f"sheet {str(path)!r}")
     return _at(view, as_of)
 
 

@@ -1,137 +1,293 @@
-"""The same demand under a narrower strategy, to show where the saving comes from."""
+"""The same demand under narrower strategies, to show where the saving comes from.
+
+Every strategy is solved with a bound of its own. As each is solved to a gap, a narrower search may
+end a little lower than a wider one; so each strategy, the joint plan too, takes the cheapest plan
+that any search has found and that keeps its rules, as the independent check sees them.
+"""
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 
 from broker.domain.case import Case
-from broker.domain.offer import PriceKind
-from broker.domain.plan import Comparison, Status
+from broker.domain.errors import BrokerError
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import SMALLEST_GAP, Comparison, Status
+from broker.domain.quantities import MICRO_USD
+from broker.domain.strategies import StrategyName
+from broker.domain.workload import Sharing
+from broker.planning.bare_plan import keeps_rules, violations
+from broker.planning.searches import Search, run_all, timed_optimize
+from broker.planning.strategies import Choice, Strategy
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 
-Monotonic = Callable[[], float]
+Progress = Callable[[str], None]
 _SHORTEST_SOLVE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Single:
-    """A provider, the case with its offers alone, and the least that it can cost."""
+class Compared:
+    """What came of a strategy: its best choice and the plan of that; None where there is none.
 
-    provider: str
-    case: Case
+    No plan of the strategy costs less than `bound_usd`. Where no plan was found, `is_settled`
+    tells that there is none at all; else the time was up.
+    """
+
+    strategy: Strategy
+    choice: Choice | None = None
+    optimum: Optimum | None = None
+    bound_usd: Decimal = Decimal(0)
+    is_settled: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name the strategy, and the choice where there are several."""
+        return self.strategy.name.of(self.choice.name if self.choice else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """The joint plan's parts, and what is told of the strategies beside it.
+
+    `unknown` names the strategies for which the time was up before a plan was found.
+    """
+
+    joint: Optimum
+    comparisons: tuple[Comparison, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """A choice, and the least that it can cost."""
+
+    choice: Choice
     at_least_usd: float
 
 
-def best_single_provider(
-    case: Case, limits: Limits, pool: SolverPool, clock: Monotonic = time.monotonic
-) -> Comparison | None:
-    """Find the cheapest plan that buys from one provider only; owned nodes stay.
+def solve_beside(
+    case: Case, strategies: Sequence[Strategy], limits: Limits, *, gap: float, progress: Progress
+) -> Solved:
+    """Solve a case and each strategy, in two processes; `gap` is where a strategy's search ends.
 
-    Providers are solved in the order of their relaxed bounds, until the next one's bound is above
-    the best plan found, or the time is up: then the bound tells what was not looked at. None
-    means that the time was up before any plan was found, so nothing can be said.
+    The time limit is that of the joint plan, and of each strategy over all of its choices.
+
+    Raises:
+        BrokerError: the independent check refuses a strategy's plan, which is a bug of ours.
     """
-    ends_at = clock() + limits.time_limit_s
-    singles = sorted(_singles(case, pool), key=lambda one: (one.at_least_usd, one.provider))
-    best: tuple[str, Optimum] | None = None
-    bounds: list[float] = []
-    for single in singles:
-        if best is not None and single.at_least_usd >= float(best[1].total_usd):
-            break
-        left_s = ends_at - clock()
-        if left_s < _SHORTEST_SOLVE_S:
-            bounds.append(single.at_least_usd)
-            continue
-        optimum = pool.optimize(single.case, replace(limits, time_limit_s=left_s)).result()
-        if optimum.status is Status.INFEASIBLE:
-            if optimum.ran_out_of_time:
-                bounds.append(single.at_least_usd)
-            continue
-        bounds.append(float(optimum.bound_usd))
-        if best is None or optimum.total_usd < best[1].total_usd:
-            best = (single.provider, optimum)
-    return None if best is None and bounds else _comparison(best, bounds)
-
-
-def no_dearer_than_plan(
-    comparison: Comparison | None, optimum: Optimum, case: Case
-) -> Comparison | None:
-    """Take the plan itself where it buys from one provider and the comparison found none cheaper.
-
-    Each is solved to a gap of its own, so the narrower search may end a little higher.
-    """
-    offers = {offer.key: offer for offer in case.offers}
-    bought = [one.offer for one in optimum.purchases if one.price_kind is not PriceKind.OWNED]
-    providers = {offers[key].provider for key in bought}
-    if optimum.status is Status.INFEASIBLE or len(providers) > 1:
-        return comparison
-    if (
-        comparison is not None
-        and comparison.total_usd is not None
-        and comparison.total_usd <= optimum.total_usd
-    ):
-        return comparison
-    known = comparison.bound_usd if comparison is not None else None
-    bound = min(max(optimum.bound_usd, known or Decimal(0)), optimum.total_usd)
-    gap = float((optimum.total_usd - bound) / optimum.total_usd) if optimum.total_usd else 0.0
-    name = f": {min(providers)}" if providers else ""
-    return Comparison(
-        strategy=f"best single provider{name}",
-        status=optimum.status,
-        total_usd=optimum.total_usd,
-        bound_usd=bound,
-        gap_fraction=gap,
+    joint = Strategy(StrategyName.JOINT, (Choice("", case),))
+    every = (joint, *strategies)
+    alike = [_alike(one, every[:at]) for at, one in enumerate(every)]
+    asked = [one for one, same in zip(every, alike, strict=True) if same is None]
+    with SolverPool(workers=2) as pool:
+        searches = [
+            _search(one, limits if one is joint else replace(limits, gap_fraction=gap), pool)
+            for one in asked
+        ]
+        found = run_all(searches, lambda done: progress(f"solved: {done.name}"))
+    by_name = {one.strategy.name: one for one in found}
+    results = [
+        by_name[one.name]
+        if same is None
+        else replace(by_name[same[0]], strategy=one, choice=same[1])
+        for one, same in zip(every, alike, strict=True)
+    ]
+    solved, *compared = _with_each_others_plans(results)
+    return Solved(
+        joint=_joint_optimum(solved, limits),
+        comparisons=tuple(_comparison(one, gap) for one in compared if _is_known(one)),
+        unknown=tuple(one.strategy.name.value for one in compared if not _is_known(one)),
     )
 
 
-def _singles(case: Case, pool: SolverPool) -> Iterator[_Single]:
-    providers = sorted({offer.provider for offer in case.offers})
-    cases = {provider: single_provider_case(case, provider) for provider in providers}
-    bounds = {provider: pool.relaxed_bound_usd(only) for provider, only in cases.items()}
-    for provider, bound in bounds.items():
-        at_least = bound.result()
-        if at_least < math.inf:
-            yield _Single(provider, cases[provider], at_least)
+def _is_known(compared: Compared) -> bool:
+    return compared.optimum is not None or compared.is_settled
 
 
-def single_provider_case(case: Case, provider: str) -> Case:
-    """Keep the offers of one provider, and the machines that are owned already."""
-    owned = {one.machine for one in case.owned}
-    own = {key for key, offer in case.machines.items() if offer.provider == provider}
-
-    def stays(machine: str, *, on_spot: bool) -> bool:
-        return machine in own or (machine in owned and not on_spot)
-
-    return replace(
-        case,
-        offers=tuple(offer for offer in case.offers if offer.provider == provider),
-        serving=tuple(one for one in case.serving if stays(one.machine, on_spot=one.on_spot)),
-        training=tuple(
-            one for one in case.training if stays(one.machine, on_spot=one.candidate.on_spot)
-        ),
-    )
-
-
-def _comparison(best: tuple[str, Optimum] | None, bounds: list[float]) -> Comparison:
-    if best is None:
+def _comparison(compared: Compared, gap: float) -> Comparison:
+    """State what came of a strategy; it counts as optimal within the gap that was asked for."""
+    if compared.optimum is None:
         return Comparison(
-            strategy="best single provider",
+            strategy=compared.name,
             status=Status.INFEASIBLE,
             total_usd=None,
             bound_usd=None,
             gap_fraction=None,
         )
-    provider, optimum = best
-    bound = min(optimum.bound_usd, *(Decimal(str(round(one, 6))) for one in bounds))
-    gap = float((optimum.total_usd - bound) / optimum.total_usd) if optimum.total_usd else 0.0
+    total = compared.optimum.total_usd
+    reached = _gap(total, compared.bound_usd)
     return Comparison(
-        strategy=f"best single provider: {provider}",
-        status=optimum.status,
-        total_usd=optimum.total_usd,
-        bound_usd=bound,
-        gap_fraction=gap,
+        strategy=compared.name,
+        status=_status(reached, gap),
+        total_usd=total,
+        bound_usd=compared.bound_usd,
+        gap_fraction=reached,
     )
+
+
+def _alike(strategy: Strategy, earlier: Sequence[Strategy]) -> tuple[StrategyName, Choice] | None:
+    """Find what need not be solved again: the joint case, or one that an earlier strategy has."""
+    for other in earlier:
+        is_joint = other.name is StrategyName.JOINT
+        if not is_joint and (len(strategy.choices), len(other.choices)) != (1, 1):
+            continue
+        for choice in strategy.choices:
+            if _is_the_same(choice.case, other.choices[0].case):
+                return other.name, choice
+    return None
+
+
+def _is_the_same(one: Case, other: Case) -> bool:
+    """Compare what can be part of a plan; offers that no option stands on cannot."""
+    return (
+        (one.serving, one.training, one.owned) == (other.serving, other.training, other.owned)
+        and _is_split(one) == _is_split(other)
+        and _usable(one) == _usable(other)
+    )
+
+
+def _is_split(case: Case) -> bool:
+    """Say whether nodes are kept apart that could be shared."""
+    both = bool(case.serving and case.training)
+    return both and case.workloads.policy.sharing is Sharing.SPLIT
+
+
+def _usable(case: Case) -> list[Offer]:
+    used = {(one.machine, one.on_spot) for one in case.serving}
+    used |= {(one.machine, one.candidate.on_spot) for one in case.training}
+    return [one for one in case.offers if (one.machine, one.price_kind is PriceKind.SPOT) in used]
+
+
+def _search(strategy: Strategy, limits: Limits, pool: SolverPool) -> Search[Compared]:
+    """Solve the choices of a strategy in the order of what each costs at least.
+
+    It ends at the choice whose bound is above the best plan found, or when the time is up; then
+    the bound tells what was not looked at.
+    """
+    ordered = yield from _by_bound(strategy, pool)
+    best = Compared(strategy)
+    bounds: list[float] = []
+    left_s = limits.time_limit_s
+    for one in ordered:
+        if _is_no_better(one, best.optimum):
+            break
+        if left_s < min(_SHORTEST_SOLVE_S, limits.time_limit_s):
+            bounds.append(one.at_least_usd)
+            continue
+        pending = pool.submit(timed_optimize, one.choice.case, replace(limits, time_limit_s=left_s))
+        yield pending
+        timed = pending.result()
+        left_s -= timed.elapsed_s
+        optimum = timed.optimum
+        if optimum.status is not Status.INFEASIBLE:
+            bounds.append(float(optimum.bound_usd))
+            best = _better(best, replace(best, choice=one.choice, optimum=optimum))
+        elif optimum.ran_out_of_time:
+            bounds.append(max(one.at_least_usd, float(optimum.bound_usd)))
+    return replace(
+        best, bound_usd=_least(bounds), is_settled=best.optimum is not None or not bounds
+    )
+
+
+def _is_no_better(one: _Bounded, best: Optimum | None) -> bool:
+    return best is not None and one.at_least_usd >= float(best.total_usd)
+
+
+def _better(best: Compared, found: Compared) -> Compared:
+    if best.optimum is None or found.optimum is None:
+        return found
+    return found if found.optimum.total_usd < best.optimum.total_usd else best
+
+
+def _by_bound(strategy: Strategy, pool: SolverPool) -> Search[list[_Bounded]]:
+    """Order the choices that can have a plan; where there is one, nothing has to be ordered."""
+    if len(strategy.choices) == 1:
+        return [_Bounded(strategy.choices[0], 0.0)]
+    pending = [(choice, pool.relaxed_bound_usd(choice.case)) for choice in strategy.choices]
+    found = []
+    for choice, future in pending:
+        yield future
+        at_least_usd = future.result()
+        if at_least_usd < math.inf:
+            found.append(_Bounded(choice, at_least_usd))
+    return sorted(found, key=lambda one: (one.at_least_usd, one.choice.name))
+
+
+def _with_each_others_plans(results: Sequence[Compared]) -> list[Compared]:
+    """Give each strategy the cheapest plan that keeps its rules; the first is the joint plan.
+
+    None costs less than the joint plan's bound, as its plans are plans of the joint case.
+    """
+    plans = sorted(
+        (one.optimum for one in results if one.optimum is not None), key=lambda one: one.total_usd
+    )
+    taken = [_taking(one, plans) for one in results]
+    least = taken[0].bound_usd
+    return [
+        replace(one, bound_usd=min(max(one.bound_usd, least), one.optimum.total_usd))
+        if one.optimum is not None
+        else one
+        for one in taken
+    ]
+
+
+def _taking(compared: Compared, plans: Iterable[Optimum]) -> Compared:
+    """Take the first of some plans that keeps the rules and costs less than the own one."""
+    for plan in plans:
+        if compared.optimum is not None and plan.total_usd >= compared.optimum.total_usd:
+            break
+        for choice in compared.strategy.choices:
+            if keeps_rules(plan, choice.case):
+                return replace(compared, choice=choice, optimum=plan)
+    _check(compared)
+    return compared
+
+
+def _check(compared: Compared) -> None:
+    """Hold a strategy's own plan to the independent check; the joint plan is checked in whole."""
+    if compared.optimum is None or compared.choice is None:
+        return
+    found = violations(compared.optimum, compared.choice.case)
+    if found:
+        raise BrokerError(
+            f"the plan for {compared.name!r} failed its independent check: {found[0].rule} of "
+            f"{found[0].subject}: {found[0].message} ({len(found)} in all)",
+            hint="this is a bug; please report it with the workloads file",
+        )
+
+
+def _joint_optimum(joint: Compared, limits: Limits) -> Optimum:
+    """State the proof of the joint plan anew, as its plan may be one of a narrower search."""
+    if joint.optimum is None:
+        return Optimum(
+            status=Status.INFEASIBLE,
+            total_usd=Decimal(0),
+            bound_usd=joint.bound_usd,
+            gap_fraction=0.0 if joint.is_settled else 1.0,
+            ran_out_of_time=not joint.is_settled,
+        )
+    reached = _gap(joint.optimum.total_usd, joint.bound_usd)
+    status = _status(reached, limits.gap_fraction)
+    return replace(
+        joint.optimum,
+        status=status,
+        bound_usd=joint.bound_usd,
+        gap_fraction=reached,
+        ran_out_of_time=status is not Status.OPTIMAL,
+    )
+
+
+def _gap(total: Decimal, bound: Decimal) -> float:
+    return float((total - bound) / total) if total else 0.0
+
+
+def _status(reached: float, asked: float) -> Status:
+    return Status.OPTIMAL if reached <= max(asked, SMALLEST_GAP) else Status.FEASIBLE
+
+
+def _least(bounds: Sequence[float]) -> Decimal:
+    least = max(0.0, min(bounds, default=0.0))
+    return Decimal(repr(least)).quantize(MICRO_USD, rounding=ROUND_FLOOR)

@@ -1,11 +1,20 @@
 """Which offers a plan may use at all: each one that may not has a reason."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable
 
+from broker.domain.certifications import certification_code
 from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
 from broker.domain.workload import AllowDeny, Policy
+from broker.planning.freshness import Freshness, is_stale
+
+__all__ = [
+    "PLANNED_KINDS",
+    "Freshness",
+    "is_allowed_region",
+    "provider_names",
+    "region_names",
+    "why_not",
+]
 
 PLANNED_KINDS = (
     PriceKind.ON_DEMAND,
@@ -13,15 +22,6 @@ PLANNED_KINDS = (
     PriceKind.RESERVED,
     PriceKind.CONTRACT,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Freshness:
-    """How old a price may be, and the instant from which ages count."""
-
-    as_of: datetime
-    spot: timedelta
-    other: timedelta
 
 
 Filter = Callable[[Offer, Policy, Freshness], bool]
@@ -56,14 +56,12 @@ def is_allowed_region(offer: Offer, regions: AllowDeny) -> bool:
     return not names & denied and (not allowed or bool(names & allowed))
 
 
+def _codes(names: Iterable[str]) -> set[str]:
+    return {certification_code(name) for name in names}
+
+
 def _is_stale(offer: Offer, policy: Policy, freshness: Freshness) -> bool:
-    seen = offer.provenance
-    if seen.valid_until is not None:
-        return seen.valid_until < freshness.as_of and not policy.allow_stale
-    if policy.allow_stale or seen.evidence == "sheet":
-        return False
-    limit = freshness.spot if offer.price_kind is PriceKind.SPOT else freshness.other
-    return freshness.as_of - seen.observed_at > limit
+    return not policy.allow_stale and is_stale(offer, freshness)
 
 
 def _is_denied_provider(offer: Offer, policy: Policy, _: Freshness) -> bool:
@@ -92,7 +90,7 @@ _FILTERS: tuple[tuple[str, Filter], ...] = (
     ),
     (
         "certification missing",
-        lambda offer, policy, _: not set(policy.certifications) <= set(offer.certifications),
+        lambda offer, policy, _: not _codes(policy.certifications) <= _codes(offer.certifications),
     ),
     ("price too old", _is_stale),
     (

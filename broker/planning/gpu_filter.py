@@ -1,35 +1,29 @@
 """What a person calls a GPU: every model that the words fit, never a guess."""
 
 import re
-from difflib import get_close_matches
+from collections.abc import Iterable
 
-from broker.domain.errors import ConfigurationError
-from broker.specs.load import Specs
-
-_NEAREST = 3
+from broker.planning.known import Known
+from broker.planning.nearest import unknown
 
 
-def matching_gpus(wanted: str, specs: Specs) -> frozenset[str]:
+def matching_gpus(wanted: str, known: Known, *, common: Iterable[str] = ()) -> frozenset[str]:
     """Find the models whose name starts with the words: "h100", "A100 80GB", "rtx 4090".
 
-    A word counts in whole, so that "H20" is no H200.
+    A word counts in whole, so that "H20" is no H200. `common` are models to tell of where the words
+    are near none.
 
     Raises:
         ConfigurationError: no model is called so; the hint has the nearest names.
     """
     key = "".join(_words(wanted))
-    found = {name for name in specs.gpus if key and key in _openings(name)}
-    resolved = specs.resolve_gpu(wanted)
+    found = {name for name in known.gpus if key and key in _openings(name)}
+    resolved = known.resolve_gpu(wanted)
     if not found and isinstance(resolved, str):
         found = {resolved}
     if found:
         return frozenset(found)
-    names = {name.lower(): name for name in specs.gpus}
-    near = get_close_matches(wanted.lower(), names, n=_NEAREST, cutoff=0.4)
-    raise ConfigurationError(
-        f"unknown GPU {wanted!r}",
-        hint=f"did you mean one of: {', '.join(names[one] for one in near or sorted(names))}?",
-    )
+    raise unknown("GPU", wanted, known.gpus, common=common, where="gpubroker status")
 
 
 def _openings(name: str) -> frozenset[str]:

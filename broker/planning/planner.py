@@ -11,22 +11,23 @@ from broker.domain.errors import BrokerError
 from broker.domain.offer import Offer
 from broker.domain.plan import (
     CatalogRef,
-    Comparison,
     Plan,
     RejectedCount,
     SolveSettings,
     Status,
 )
 from broker.planning.case import CaseReport
-from broker.planning.comparisons import best_single_provider, no_dearer_than_plan
+from broker.planning.comparisons import Solved, solve_beside
+from broker.planning.strategies import Strategy
 from broker.planning.workloads_file import workloads_sha256
 from broker.verification.check import check
 from solver.milp.optimize import Optimum
-from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 
 Progress = Callable[[str], None]
 COMPARISON_GAP = 0.02
+"""Where the search for the best single provider of a plan ends."""
+
 _SHOWN_REASONS = 3
 
 
@@ -40,26 +41,39 @@ class Catalog:
 
 
 def make_plan(
-    report: CaseReport, catalog: Catalog, settings: SolveSettings, progress: Progress
+    report: CaseReport,
+    catalog: Catalog,
+    settings: SolveSettings,
+    progress: Progress,
+    *,
+    beside: Sequence[Strategy],
+    gap: float,
 ) -> Plan:
-    """Solve a case, compare it with one provider alone, and check the plan independently.
+    """Solve a case beside narrower strategies, and check the plan independently.
+
+    The search of a strategy ends at `gap`.
 
     Raises:
-        BrokerError: the independent check refuses the plan, which is a bug of ours.
+        BrokerError: the independent check refuses a plan, which is a bug of ours.
     """
     case = report.case
     limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed)
     progress(f"solving over {len(case.offers)} offers and {len(case.machines)} machines")
-    with SolverPool(workers=2) as pool:
-        pending = pool.optimize(case, limits)
-        comparison_limits = Limits(COMPARISON_GAP, settings.time_limit_s, settings.seed)
-        comparison = best_single_provider(case, comparison_limits, pool)
-        progress("compared with one provider alone")
-        optimum = pending.result()
-    comparison = no_dearer_than_plan(comparison, optimum, case)
-    plan = _plan(report, catalog, settings, (optimum, comparison))
+    solved = solve_beside(case, beside, limits, gap=gap, progress=progress)
     progress("checking the plan independently")
-    violations = check(plan, case, snapshot=catalog.snapshot)
+    return checked_plan(report, catalog, settings, solved)
+
+
+def checked_plan(
+    report: CaseReport, catalog: Catalog, settings: SolveSettings, solved: Solved
+) -> Plan:
+    """Put a plan together from its parts, and check it independently.
+
+    Raises:
+        BrokerError: the independent check refuses the plan, which is a bug of ours.
+    """
+    plan = _plan(report, catalog, settings, solved)
+    violations = check(plan, report.case, snapshot=catalog.snapshot)
     if violations:
         first = violations[0]
         raise BrokerError(
@@ -70,14 +84,8 @@ def make_plan(
     return plan
 
 
-def _plan(
-    report: CaseReport,
-    catalog: Catalog,
-    settings: SolveSettings,
-    solved: tuple[Optimum, Comparison | None],
-) -> Plan:
-    optimum, comparison = solved
-    case = report.case
+def _plan(report: CaseReport, catalog: Catalog, settings: SolveSettings, solved: Solved) -> Plan:
+    case, optimum = report.case, solved.joint
     used = _used_offers(case, optimum)
     return Plan(
         status=optimum.status,
@@ -96,9 +104,9 @@ def _plan(
         serving=optimum.serving,
         training=optimum.training,
         cost_lines=optimum.cost_lines,
-        comparisons=(comparison,) if comparison is not None else (),
+        comparisons=solved.comparisons,
         rejected=(*report.rejected, *_outbid(case, optimum)),
-        warnings=tuple(_warnings(report, optimum, used, compared=comparison is not None)),
+        warnings=tuple(_warnings(report, solved, used)),
         workloads=case.workloads,
         offers=used,
     )
@@ -121,17 +129,17 @@ def _outbid(case: Case, optimum: Optimum) -> Iterator[RejectedCount]:
         )
 
 
-def _warnings(
-    report: CaseReport, optimum: Optimum, used: Sequence[Offer], *, compared: bool
-) -> Iterator[str]:
+def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iterator[str]:
+    optimum = solved.joint
     if optimum.status is Status.INFEASIBLE:
         yield from _hopeless(report, optimum)
         return
     yield from report.warnings
     if optimum.ran_out_of_time:
         yield "the time limit ended the search before the gap was reached"
-    if not compared:
-        yield "no plan with one provider alone was found in the time, so none is compared"
+    if solved.unknown:
+        unknown = ", ".join(solved.unknown)
+        yield f"not compared, as no plan was found in the time: {unknown}"
     later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
     if later:
         yield (

@@ -11,9 +11,10 @@ from broker.domain.plan import Plan, RejectedCount, SolveSettings
 from broker.domain.workload import Workloads
 from broker.planning.case import CaseReport, build_case
 from broker.planning.catalog_view import CatalogView
-from broker.planning.filters import Freshness
+from broker.planning.freshness import NEVER, Freshness
 from broker.planning.names import unmatched_names
-from broker.planning.planner import Catalog, Progress, make_plan
+from broker.planning.planner import COMPARISON_GAP, Catalog, Progress, make_plan
+from broker.planning.strategies import single_provider
 from broker.planning.workloads_file import check_names, workloads_sha256
 from broker.settings import Settings
 from broker.specs.load import Specs
@@ -37,8 +38,8 @@ def plan_workloads(
     check_names(workloads, specs)
     progress("sizing every workload on every machine")
     report = case_of(workloads, view, specs, settings)
-    catalog = Catalog(snapshot=view.snapshot, offers=len(view.offers), as_of=view.now)
-    return make_plan(report, catalog, solve, progress)
+    beside = (single_provider(report.case),)
+    return make_plan(report, catalog_of(view), solve, progress, beside=beside, gap=COMPARISON_GAP)
 
 
 def verify_plan(
@@ -59,16 +60,26 @@ def case_of(
     workloads: Workloads, view: CatalogView, specs: Specs, settings: Settings
 ) -> CaseReport:
     """Build the case of workloads over a catalog, with all that was left out counted."""
-    freshness = Freshness(
-        as_of=view.now,
-        spot=timedelta(hours=settings.stale_after_h_spot),
-        other=timedelta(hours=settings.stale_after_h_other),
-    )
+    freshness = freshness_of(view, settings)
     unmatched = unmatched_names(workloads, view.all_offers, specs)
     report = build_case(workloads, view.offers, specs, freshness)
     return CaseReport(
         report.case, (*report.rejected, *_held_back(view)), (*unmatched, *report.warnings)
     )
+
+
+def freshness_of(view: CatalogView, settings: Settings) -> Freshness:
+    """Say how old the prices of a catalog may be to be planned with."""
+    return Freshness(
+        as_of=view.now,
+        spot=NEVER if view.is_recording else timedelta(hours=settings.stale_after_h_spot),
+        other=NEVER if view.is_recording else timedelta(hours=settings.stale_after_h_other),
+    )
+
+
+def catalog_of(view: CatalogView) -> Catalog:
+    """Say what a plan tells of the catalog that it is made from."""
+    return Catalog(snapshot=view.snapshot, offers=len(view.offers), as_of=view.now)
 
 
 def read_plan(path: Path) -> Plan:

@@ -5,7 +5,7 @@ What a provider does wrong stays with that provider: it fails, its last good off
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing import TimeoutError as NotInTimeError
 from multiprocessing.pool import ThreadPool
 
@@ -13,13 +13,18 @@ import httpx
 import structlog
 
 from broker.catalog.gates import Gates
+from broker.catalog.parts import told_missing
 from broker.catalog.runs import Reading, RunOutcome, RunStatus
 from broker.catalog.store import Catalog
 from broker.clock import Clock
 from broker.domain.errors import ProviderError
+from broker.domain.missing import Missing
 from broker.domain.offer import Offer, Rejection
+from broker.planning.certified import certified
+from broker.specs.load import Specs
 from providers.kit.adapter import Adapter
-from providers.kit.parts import Missing, replies_only
+from providers.kit.parts import replies_only
+from providers.kit.secrets import Secrets
 
 _log = structlog.get_logger(__name__)
 
@@ -41,41 +46,47 @@ class RefreshReport:
         """List the providers that failed."""
         return tuple(one for one in self.outcomes if one.status is RunStatus.FAILED)
 
+    @property
+    def partial(self) -> tuple[RunOutcome, ...]:
+        """List the providers of which a part could not be read."""
+        return tuple(one for one in self.outcomes if one.status is RunStatus.PARTIAL)
+
 
 @dataclass(frozen=True, slots=True)
 class ProviderReader:
-    """Asks providers: over the network if `live`, and no longer than `timeout_s` seconds each."""
+    """Asks providers: over the network if `live`, and no longer than `timeout_s` seconds each.
+
+    `secrets` are kept out of what is handed on, though a provider may repeat them. `specs` tells
+    which certifications offers have; without, they have those that they state.
+    """
 
     open_client: OpenClient
     clock: Clock
     live: bool
     timeout_s: float
+    secrets: Secrets = field(default_factory=Secrets)
+    specs: Specs | None = None
 
     def read(self, adapter: Adapter) -> Reading:
         """Ask one provider for everything and translate it.
 
         Raises:
-            ProviderError: it does not answer in time, or what it answers cannot be read.
+            ProviderError: it does not answer in time, no part of its catalog can be had, or what
+                it answers cannot be read.
         """
-        started_at = self.clock()
-        deadline_s = time.monotonic() + self.timeout_s
-        offers: list[Offer] = []
-        rejections: list[Rejection] = []
-        missing: list[Missing] = []
         try:
-            with self.open_client(adapter.name) as http:
-                replies = self._in_time(replies_only(adapter.fetch(http), missing), deadline_s)
-                for entry in adapter.offers_in(replies):
-                    if isinstance(entry, Rejection):
-                        rejections.append(entry)
-                    else:
-                        offers.append(entry)
+            reading = self._read(adapter)
+        except ProviderError as error:
+            raise self.secrets.blotted(error) from error
         except (httpx.HTTPError, ArithmeticError, LookupError, ValueError) as cause:
+            why = self.secrets.blot(f"{type(cause).__name__}: {cause}")
             raise ProviderError(
-                f"{adapter.name}: the reply cannot be read ({type(cause).__name__}: {cause})",
+                f"{adapter.name}: the reply cannot be read ({why})",
                 hint="try again; if it stays, the provider's API has changed",
             ) from cause
-        return Reading(adapter.name, self.live, started_at, tuple(offers), tuple(rejections))
+        if self.specs is not None:
+            reading = replace(reading, offers=certified(reading.offers, self.specs))
+        return without_secrets(reading, self.secrets)
 
     def read_all(
         self, adapters: Iterable[Adapter]
@@ -96,6 +107,28 @@ class ProviderReader:
                 yield reading, error
         for name in pending:
             yield Reading(name, self.live, started_at, (), ()), self._too_slow(name)
+
+    def _read(self, adapter: Adapter) -> Reading:
+        started_at = self.clock()
+        deadline_s = time.monotonic() + self.timeout_s
+        offers: list[Offer] = []
+        rejections: list[Rejection] = []
+        missing: list[Missing] = []
+        with self.open_client(adapter.name) as http:
+            replies = self._in_time(replies_only(adapter.fetch(http), missing), deadline_s)
+            for entry in adapter.offers_in(replies):
+                if isinstance(entry, Rejection):
+                    rejections.append(entry)
+                else:
+                    offers.append(entry)
+        if missing and not (offers or rejections):
+            raise ProviderError(
+                f"{adapter.name}: {told_missing(missing)}",
+                hint="try again; the offers of the last refresh are kept",
+            )
+        return Reading(
+            adapter.name, self.live, started_at, tuple(offers), tuple(rejections), tuple(missing)
+        )
 
     def _attempt(self, adapter: Adapter) -> tuple[Reading, ProviderError | None]:
         started_at = self.clock()
@@ -118,6 +151,38 @@ class ProviderReader:
             f"{name}: not done within {self.timeout_s:g} s",
             hint="raise GPUBROKER_PROVIDER_TIMEOUT_S, or refresh it alone with --provider",
         )
+
+
+def without_secrets(reading: Reading, secrets: Secrets) -> Reading:
+    """Leave keys out of a reading: an offer that repeats one is no offer, a text loses it."""
+    if not secrets.forms:
+        return reading
+    offers = [(secrets.are_in(one.model_dump_json()), one) for one in reading.offers]
+    echoes = [
+        Rejection(
+            provider=one.provider,
+            subject=secrets.blot(one.key),
+            reason="repeats_a_key",
+            detail="the reply holds a key from the settings",
+        )
+        for is_echo, one in offers
+        if is_echo
+    ]
+    told = [
+        one.model_copy(
+            update={"subject": secrets.blot(one.subject), "detail": secrets.blot(one.detail)}
+        )
+        for one in reading.rejections
+    ]
+    return replace(
+        reading,
+        offers=tuple(one for is_echo, one in offers if not is_echo),
+        rejections=(*told, *echoes),
+        missing=tuple(
+            replace(one, region=one.region and secrets.blot(one.region), why=secrets.blot(one.why))
+            for one in reading.missing
+        ),
+    )
 
 
 def refresh_catalog(
@@ -153,7 +218,16 @@ def _log_outcome(outcome: RunOutcome) -> None:
         "quarantined": sum(outcome.quarantined.values()),
         "elapsed_s": round(elapsed.total_seconds(), 3),
     }
+    if outcome.clashes:
+        _log.info(
+            "offer_keys_clashed",
+            provider=outcome.provider,
+            keys=len(outcome.clashes),
+            first=outcome.clashes[0],
+        )
     if outcome.status is RunStatus.REFRESHED:
         _log.info("offers_refreshed", **facts)
+    elif outcome.status is RunStatus.PARTIAL:
+        _log.info("offers_refreshed_in_part", kept=outcome.kept, error=outcome.error, **facts)
     else:
         _log.info("offers_kept", status=str(outcome.status), error=outcome.error, **facts)

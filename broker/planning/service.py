@@ -1,7 +1,7 @@
 """The one door for whoever enters from outside: commands and schedules call its methods."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property
@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 
 from broker.catalog.gates import Gates, gates_from
-from broker.catalog.runs import RunOutcome
 from broker.catalog.store import Catalog, open_catalog
 from broker.clock import Clock, system_clock
 from broker.domain.errors import ConfigurationError
+from broker.domain.explanation import Explanation
 from broker.domain.plan import CatalogRef, Plan, SolveSettings
 from broker.planning.catalog_view import (
     CatalogSource,
@@ -23,36 +23,18 @@ from broker.planning.catalog_view import (
     view_of_snapshot,
     view_of_store,
 )
-from broker.planning.gpu_filter import matching_gpus
-from broker.planning.query import OfferQuery, Sort, offer_rows
+from broker.planning.explaining.asked import Asked
 from broker.planning.refresh import OnDone, ProviderReader, RefreshReport, refresh_catalog
-from broker.reports.rows import OfferRow
+from broker.planning.store_listing import StoreListing
+from broker.reports.diff_view import PlanDifference
 from broker.settings import Settings
 from broker.specs.load import Specs, load_specs
 from broker.verification.check import Violation
 from providers.kit.adapter import Adapter
 from providers.kit.http import live_client
 from providers.kit.recorded import recorded_client
+from providers.kit.secrets import Secrets, secrets_of
 from providers.registry import PROVIDERS, adapters
-
-
-@dataclass(frozen=True, slots=True)
-class OfferSelection:
-    """What a query found, cheapest first by `sort`, and the catalog that it was put to."""
-
-    view: CatalogView
-    rows: tuple[OfferRow, ...]
-    sort: Sort
-    held: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogStatus:
-    """What the catalog holds, None while it holds nothing, and each provider's last run."""
-
-    now: datetime
-    view: CatalogView | None
-    runs: tuple[RunOutcome, ...]
 
 
 class PlanningService:
@@ -85,6 +67,10 @@ class PlanningService:
         """
         return open_catalog(self.settings.database_path)
 
+    @cached_property
+    def _secrets(self) -> Secrets:
+        return secrets_of(self.settings.keys.values())
+
     @property
     def providers(self) -> tuple[str, ...]:
         """Name every provider that can be asked."""
@@ -102,10 +88,12 @@ class PlanningService:
         Raises:
             ConfigurationError: a provider is not known, or the database cannot be written.
         """
-        chosen = self._adapters(providers)
+        chosen = self._adapters(providers, recorded=recorded)
         catalog = self.catalog  # opened first: no provider is asked for what cannot be kept
         reader = self._reader(recorded=recorded)
-        return refresh_catalog(catalog, chosen, reader, self.gates, on_done=on_done)
+        report = refresh_catalog(catalog, chosen, reader, self.gates, on_done=on_done)
+        StoreListing(self.settings.database_path, lambda: catalog).current()  # for who asks next
+        return report
 
     def view(self, source: CatalogSource) -> CatalogView:
         """Show the catalog that a source names.
@@ -128,52 +116,12 @@ class PlanningService:
     def offers_from_recordings(self, as_of: datetime | None = None) -> CatalogView:
         """Show what the recordings say, without touching the database."""
         reader = self._reader(recorded=True)
-        readings = [reader.read(adapter) for adapter in self._adapters(None)]
+        readings = [reader.read(adapter) for adapter in self._adapters(None, recorded=True)]
         return view_of_readings(readings, self.gates, as_of=as_of)
 
     def offers_from_sheet(self, path: Path, as_of: datetime | None = None) -> CatalogView:
         """Show what a price sheet says, without touching the database."""
         return view_of_sheet(path, self.specs, self.gates, as_of=as_of)
-
-    def offers(
-        self,
-        source: CatalogSource,
-        query: OfferQuery,
-        *,
-        sort: str = Sort.PER_GPU,
-        held: bool = False,
-    ) -> OfferSelection:
-        """List the offers that a query asks for, or the quarantined ones if `held`.
-
-        The query's GPUs are a person's words here; `sort` is a value of `Sort`.
-
-        Raises:
-            ConfigurationError: the catalog is empty, or a GPU or provider is not known.
-        """
-        gpus = [matching_gpus(one, self.specs) for one in sorted(query.gpus)]
-        view = self.view(source)
-        shown = view.quarantined if held else view.offers
-        _check_providers(query.providers, {one.provider for one in view.all_offers})
-        rows = offer_rows(
-            shown,
-            replace(query, gpus=frozenset[str]().union(*gpus)),
-            gpus=self.specs.gpus,
-            now=view.now,
-            sort=Sort(sort),
-        )
-        return OfferSelection(view, rows, Sort(sort), held)
-
-    def status(self) -> CatalogStatus:
-        """Tell what the store holds and how the last refresh went.
-
-        Raises:
-            ConfigurationError: there was no refresh yet.
-        """
-        now = self.clock()
-        runs = self.catalog.last_runs()
-        holds = any(run.offers or run.quarantined for run in runs)
-        view = self.offers_from_store() if holds or not runs else None
-        return CatalogStatus(now, view, runs)
 
     def plan(
         self,
@@ -216,6 +164,51 @@ class PlanningService:
             view = self.view(replace(source, as_of=as_of))
         return plans.verify_plan(given, demand, view, specs=self.specs, settings=self.settings)
 
+    def difference(
+        self,
+        old: Path,
+        new: Path,
+        source: CatalogSource | None = None,
+        *,
+        solve: bool = True,
+    ) -> PlanDifference:
+        """Compare two plan files; without a source the new catalog is found by its hash.
+
+        Raises:
+            ConfigurationError: a file cannot be used, or the source is not the new plan's catalog.
+        """
+        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
+        from broker.planning.differences import compare  # noqa: PLC0415 - the same
+
+        before, after = plans.read_plan(old), plans.read_plan(new)
+        as_of = (source and source.as_of) or after.catalog.as_of
+        named = self.view(replace(source, as_of=as_of)) if source else None
+        again = compare.replanner(after, self.specs, self.settings) if solve else None
+        return compare.compare_plans(before, after, find=self._view_of, named=named, solve=again)
+
+    def explain(
+        self,
+        plan: Path,
+        asked: Asked,
+        source: CatalogSource | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Explanation:
+        """Answer what is asked of a plan file; its catalog is found as `verify` does.
+
+        Raises:
+            ConfigurationError: the file or its catalog cannot be used for that.
+        """
+        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
+        from broker.planning.explaining.answer import explain_plan  # noqa: PLC0415 - the same
+
+        given = plans.read_plan(plan)
+        if source is None:
+            view = self._view_of(given.catalog)
+        else:
+            view = self.view(replace(source, as_of=source.as_of or given.catalog.as_of))
+        tables, settings = self.specs, self.settings
+        return explain_plan(given, view, asked, specs=tables, settings=settings, progress=progress)
+
     def _view_of(self, catalog: CatalogRef) -> CatalogView:
         """Find the catalog of a plan in the recordings, else in the store."""
         recorded = self.offers_from_recordings(as_of=catalog.as_of)
@@ -223,11 +216,14 @@ class PlanningService:
             return recorded
         return view_of_snapshot(self.catalog, catalog.snapshot, as_of=catalog.as_of)
 
-    def _adapters(self, names: Iterable[str] | None) -> tuple[Adapter, ...]:
+    def _adapters(self, names: Iterable[str] | None, *, recorded: bool) -> tuple[Adapter, ...]:
+        """Make adapters; those that read recordings ask without keys, as the recordings are."""
         wanted = frozenset(names or PROVIDERS)
         _check_providers(wanted, set(PROVIDERS))
         chosen = tuple(name for name in PROVIDERS if name in wanted)
-        return adapters(self.specs, self.settings, chosen)
+        settings = self.settings
+        given = settings.model_copy(update={"keys": {}}) if recorded else settings
+        return adapters(self.specs, given, chosen)
 
     def _reader(self, *, recorded: bool) -> ProviderReader:
         return ProviderReader(
@@ -235,11 +231,14 @@ class PlanningService:
             clock=self.clock,
             live=not recorded,
             timeout_s=self.settings.provider_timeout_s,
+            secrets=self._secrets,
+            specs=self.specs,
         )
 
     def _live_client(self, provider: str) -> httpx.Client:
         del provider  # all are asked in one way
-        return live_client(self.clock, timeout_s=self.settings.request_timeout_s)
+        timeout_s = self.settings.request_timeout_s
+        return live_client(self.clock, timeout_s=timeout_s, secrets=self._secrets)
 
 
 def open_service(settings: Settings, clock: Clock = system_clock) -> PlanningService:

@@ -1,15 +1,17 @@
 """What is told of a refresh and of the catalog, as flat rows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from broker.catalog.runs import RunOutcome
-from broker.domain.offer import Offer
+from broker.planning.offers import CatalogStatus
 from broker.planning.refresh import RefreshReport
-from broker.planning.service import CatalogStatus
 from broker.reports.formats import Plain, plain
-from broker.reports.rows import RefreshRow, StatusRow
+from broker.reports.rows import CoverageRow, RefreshRow, StatusRow
+
+NEVER = "never"
+"""The last run of a provider that had none."""
 
 _S_PER_H = 3600
 
@@ -25,6 +27,8 @@ def refresh_rows(report: RefreshReport, now: datetime) -> tuple[RefreshRow, ...]
             new=one.new,
             changed=one.changed,
             vanished=one.vanished,
+            kept=one.kept,
+            missing=tuple(part.part for part in one.missing),
             rejected=one.rejected,
             quarantined=one.quarantined,
             age_h=_age_h(one.newest_observed_at, now) if one.offers else None,
@@ -37,42 +41,52 @@ def refresh_rows(report: RefreshReport, now: datetime) -> tuple[RefreshRow, ...]
 
 
 def status_rows(status: CatalogStatus) -> tuple[StatusRow, ...]:
-    """Tell of each provider what the catalog holds, how old it is, and what is held back."""
-    offers: dict[str, list[Offer]] = {run.provider: [] for run in status.runs}
-    for offer in status.view.offers if status.view else ():
-        offers.setdefault(offer.provider, []).append(offer)
-    return tuple(_status_row(run, offers[run.provider], status.now) for run in status.runs)
-
-
-def status_facts(status: CatalogStatus) -> Mapping[str, Plain]:
-    """Name the catalog as a whole; its hash and newest observation are empty while it is."""
-    view = status.view
-    return {
-        "snapshot": view.snapshot if view else None,
-        "as_of": plain(view.as_of) if view else None,
-        "offers": len(view.offers) if view else 0,
-    }
-
-
-def _status_row(run: RunOutcome, offers: list[Offer], now: datetime) -> StatusRow:
-    seen = [offer.provenance.observed_at for offer in offers]
-    return StatusRow(
-        provider=run.provider,
-        offers=len(offers),
-        price_kinds=_counted(offer.price_kind for offer in offers),
-        evidence=_counted(offer.provenance.evidence for offer in offers),
-        newest_age_h=_age_h(max(seen, default=None), now),
-        oldest_age_h=_age_h(min(seen, default=None), now),
-        quarantined=run.quarantined,
-        rejected=run.rejected,
-        last_run=run.status,
-        last_run_at=run.finished_at,
-        error=run.error,
+    """Tell of each provider what the store holds, how old it is, and what is held back."""
+    runs = {run.provider: run for run in status.runs}
+    return tuple(
+        _status_row(name, runs.get(name), [cell for cell in status.cells if cell.provider == name])
+        for name in status.providers
     )
 
 
-def _counted(values: Iterable[str]) -> Mapping[str, int]:
-    return dict(sorted(Counter(values).items()))
+def status_facts(status: CatalogStatus) -> Mapping[str, Plain]:
+    """Name the store's catalog as a whole; its newest observation is empty while it is."""
+    return {
+        "snapshot": status.snapshot,
+        "as_of": plain(status.as_of),
+        "offers": sum(cell.offers for cell in status.cells),
+    }
+
+
+def summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    """Add counts by name up."""
+    total = Counter[str]()
+    for one in counts:
+        total.update(one)
+    return dict(sorted(total.items()))
+
+
+def _status_row(provider: str, run: RunOutcome | None, cells: Sequence[CoverageRow]) -> StatusRow:
+    kinds = Counter[str]()
+    for cell in cells:
+        kinds[cell.price_kind] += cell.offers
+    newest = [cell.newest_age_h for cell in cells if cell.newest_age_h is not None]
+    oldest = [cell.oldest_age_h for cell in cells if cell.oldest_age_h is not None]
+    return StatusRow(
+        provider=provider,
+        offers=kinds.total(),
+        price_kinds=dict(sorted((+kinds).items())),
+        evidence=summed(cell.evidence for cell in cells),
+        stale=sum(cell.stale for cell in cells),
+        newest_age_h=min(newest, default=None),
+        oldest_age_h=max(oldest, default=None),
+        quarantined=summed(cell.quarantined for cell in cells),
+        rejected=run.rejected if run else {},
+        missing=tuple(one.part for one in run.missing) if run else (),
+        last_run=run.status if run else NEVER,
+        last_run_at=run.finished_at if run else None,
+        error=run.error if run else "",
+    )
 
 
 def _age_h(seen: datetime | None, now: datetime) -> float | None:

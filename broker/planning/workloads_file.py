@@ -88,6 +88,11 @@ def parse_workloads(text: str, name: str) -> Workloads:
             f"{name}: a workloads file is a mapping of keys to values, this {_kind(data)}",
             hint=f"begin it with `schema: {SCHEMA}`",
         )
+    return workloads_from(data, name)
+
+
+def workloads_from(data: Mapping[str, object], name: str) -> Workloads:
+    """Check the content of a workloads file; `name` stands in the messages."""
     try:
         return Workloads.model_validate(data, strict=False)
     except ValidationError as cause:
@@ -95,6 +100,16 @@ def parse_workloads(text: str, name: str) -> Workloads:
         raise ConfigurationError(
             "\n".join(f"{name}: {problem}" for problem in problems),
             hint="`gpubroker schema workloads` prints every key with its type",
+        ) from cause
+
+
+def parse_value(text: str, name: str) -> object:
+    """Read one value as a workloads file would; `name` stands in the message."""
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
+    except yaml.YAMLError as cause:
+        raise ConfigurationError(
+            f"{name}: {text!r} is no value", hint="write it as in the workloads file"
         ) from cause
 
 

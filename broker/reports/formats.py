@@ -7,23 +7,22 @@ most fifteen digits below a billion dollars, and a float prints those digits unc
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass
-from datetime import UTC, datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-import yaml
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from broker.reports.layout import Align, Cells, Fit, printable, table_lines
 
-from broker.reports.layout import GAP, Fit, column_widths, shorten
+_FORMULA = re.compile(r"(^|[;,|\t\n\"])(\s*)([=+\-@\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet sees a formula, also one that splits cells at other signs than commas.
 
-WIDE = 120
-"""Characters of a terminal from which on wide columns are shown."""
+The last four are the full-width forms of the others, which some read as the same.
+"""
 
 
 class FlatRow(Protocol):
@@ -33,8 +32,8 @@ class FlatRow(Protocol):
 
 
 RowT = TypeVar("RowT", bound=FlatRow)
-Plain = str | int | float | bool | Mapping[str, int] | None
-"""What JSON, CSV and YAML can hold."""
+Plain = str | int | float | bool | Mapping[str, int] | tuple[str | int, ...] | None
+"""What JSON, CSV and YAML can hold; a list of theirs is a tuple of ours."""
 
 
 class Format(StrEnum):
@@ -48,13 +47,13 @@ class Format(StrEnum):
 
 @dataclass(frozen=True)  # with slots, Python 3.11 cannot make Column[Row](...)
 class Column(Generic[RowT]):
-    """A column of the table for people; a `wide` one is left out of a narrow terminal."""
+    """A column of the table for people; where room is short, the highest `spare` goes first."""
 
     heading: str
     text: Callable[[RowT], str]
-    align: Literal["left", "right"] = "left"
+    align: Align = "left"
     fit: Fit = Fit.WHOLE
-    wide: bool = False
+    spare: int = 0
 
 
 @dataclass(frozen=True)  # with slots, Python 3.11 cannot make Report[Row](...)
@@ -62,7 +61,8 @@ class Report(Generic[RowT]):
     """Rows to be shown.
 
     The fields of `row_type` are the columns of CSV and the keys of JSON and YAML, where the rows
-    are a list called `name` beside `schema` and `facts`.
+    are a list called `name` beside `schema` and `facts`. `beside` are further lists by their name,
+    which JSON and YAML have.
     """
 
     schema: str
@@ -71,6 +71,7 @@ class Report(Generic[RowT]):
     rows: tuple[RowT, ...]
     columns: tuple[Column[RowT], ...]
     facts: Mapping[str, Plain]
+    beside: Mapping[str, tuple[FlatRow, ...]] = field(default_factory=dict)
 
 
 def as_text(report: Report[RowT], form: Format) -> str:
@@ -82,36 +83,24 @@ def as_text(report: Report[RowT], form: Format) -> str:
     if form is Format.JSON:
         return json.dumps(_document(report), indent=2, ensure_ascii=False) + "\n"
     if form is Format.YAML:
-        return yaml.safe_dump(_document(report), sort_keys=False, allow_unicode=True)
+        return _yaml(_document(report))
     if form is Format.CSV:
         return _csv(report)
     raise ValueError(f"{form!r} is no form for machines")
 
 
-def as_table(report: Report[RowT], width: int) -> Table:
+def as_table(report: Report[RowT], width: int) -> str:
     """Lay the rows out for a terminal of `width` characters."""
-    shown = [column for column in report.columns if width >= WIDE or not column.wide]
-    texts = [[column.text(row) for row in report.rows] for column in shown]
-    widths = column_widths(
-        [[column.heading, *cells] for column, cells in zip(shown, texts, strict=True)],
-        [column.fit for column in shown],
-        width,
-    )
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        width=sum(widths) + GAP * (len(widths) - 1),
-    )
-    for column, room in zip(shown, widths, strict=True):
-        wraps = column.fit is Fit.WRAP
-        table.add_column(
-            column.heading, justify=column.align, no_wrap=not wraps, min_width=room, max_width=room
+    columns = [
+        Cells(
+            (column.heading, *(printable(column.text(row)) for row in report.rows)),
+            align=column.align,
+            fit=column.fit,
+            spare=column.spare,
         )
-    for cells in zip(*texts, strict=True):
-        table.add_row(*_fitted(cells, shown, widths))
-    return table
+        for column in report.columns
+    ]
+    return "".join(f"{line}\n" for line in table_lines(columns, width))
 
 
 def plain(value: object) -> Plain:
@@ -125,28 +114,44 @@ def plain(value: object) -> Plain:
             return value
         case str():
             return str(value)  # a StrEnum would print as a member in YAML
-        case Decimal():
-            return float(value)
-        case Fraction():
-            return int(value) if value.denominator == 1 else float(value)
-        case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        case Decimal() | Fraction():
+            return (
+                int(value)
+                if isinstance(value, Fraction) and value.denominator == 1
+                else float(value)
+            )
+        case date():
+            return _instant(value) if isinstance(value, datetime) else value.isoformat()
         case Mapping():
             return {str(key): int(count) for key, count in value.items()}
+        case tuple():
+            return tuple(one if isinstance(one, int) else str(one) for one in value)
         case _:
             raise TypeError(f"{value!r} is no plain field")
 
 
-def _fitted(
-    cells: Iterable[str], columns: Iterable[Column[RowT]], widths: Iterable[int]
-) -> Iterator[Text]:
-    for cell, column, room in zip(cells, columns, widths, strict=True):
-        yield Text(shorten(cell, room) if column.fit is Fit.SHORTEN else cell)
+def _instant(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _document(report: Report[RowT]) -> dict[str, object]:
-    rows = [{name: plain(value) for name, value in _fields(row)} for row in report.rows]
-    return {"schema": report.schema, **report.facts, report.name: rows}
+    rows = [{name: _written(value) for name, value in _fields(row)} for row in report.rows]
+    beside = {
+        name: [{key: _written(value) for key, value in _fields(row)} for row in others]
+        for name, others in report.beside.items()
+    }
+    return {"schema": report.schema, **report.facts, report.name: rows, **beside}
+
+
+def _written(value: object) -> object:
+    flat = plain(value)
+    return list(flat) if isinstance(flat, tuple) else flat
+
+
+def _yaml(document: dict[str, object]) -> str:
+    import yaml  # noqa: PLC0415 - a table and the other formats do without
+
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
 
 def _csv(report: Report[RowT]) -> str:
@@ -158,27 +163,35 @@ def _csv(report: Report[RowT]) -> str:
 
 
 def _cell(value: object) -> Plain:
-    """Give the text of a cell; counts by reason are `reason=count` pairs."""
+    """Give the content of a cell; counts by reason are `reason=count` pairs, a list has bars.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe, as names come from outside.
+    """
     flat = plain(value)
     if isinstance(flat, Mapping):
-        return " ".join(f"{key}={count}" for key, count in flat.items())
-    return flat
+        flat = " ".join(f"{key}={count}" for key, count in flat.items())
+    elif isinstance(flat, tuple):
+        flat = "|".join(str(one) for one in flat)
+    if not isinstance(flat, str):
+        return flat
+    lines = flat.replace("\r\n", "\n").replace("\r", "\n")  # the writer would not quote a \r
+    return _FORMULA.sub(r"\1\2'\3", lines)
 
 
 def _fields(row: FlatRow) -> Iterator[tuple[str, object]]:
-    for field in fields(row):
-        value = getattr(row, field.name)
+    for one in fields(row):
+        value = getattr(row, one.name)
         if is_dataclass(value) and not isinstance(value, type):
             yield from _fields(value)
         else:
-            yield field.name, value
+            yield one.name, value
 
 
 def _names(row_type: type[FlatRow]) -> list[str]:
     names: list[str] = []
-    for field in fields(row_type):
-        if isinstance(field.type, type) and is_dataclass(field.type):
-            names += _names(field.type)
+    for one in fields(row_type):
+        if isinstance(one.type, type) and is_dataclass(one.type):
+            names += _names(one.type)
         else:
-            names.append(field.name)
+            names.append(one.name)
     return names

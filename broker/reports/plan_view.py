@@ -40,9 +40,9 @@ def plan_report(plan: Plan) -> Report[BuyRow]:
 def plan_page(plan: Plan) -> RenderableType:
     """Lay a plan out for a terminal of 80 characters or more."""
     if plan.status is Status.INFEASIBLE:
-        return Group(_heading(plan), Text("There is no plan.", style="bold"), *_warnings(plan))
+        return Group(heading(plan), Text("There is no plan.", style="bold"), *_warnings(plan))
     return Group(
-        _heading(plan),
+        heading(plan),
         _proof(plan),
         Text(),
         _purchases(plan),
@@ -55,15 +55,16 @@ def plan_page(plan: Plan) -> RenderableType:
     )
 
 
-def _heading(plan: Plan) -> Text:
+def heading(plan: Plan, title: str = "Purchase plan", snapshot: str = "") -> Text:
+    """Head a page: when, for how many workloads, over which catalog, the plan's by default."""
     horizon = plan.workloads.horizon
     names = [run.name for run in plan.workloads.training]
     names += [service.name for service in plan.workloads.services]
-    text = Text("Purchase plan", style="bold")
+    text = Text(title, style="bold")
     text.append(
         f"  {horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}, "
         f"{len(names)} workload{'s' * (len(names) != 1)}, "
-        f"catalog {plan.catalog.snapshot[:12]}",
+        f"catalog {(snapshot or plan.catalog.snapshot)[:12]}",
         style="not bold",
     )
     return text

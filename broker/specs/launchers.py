@@ -61,13 +61,19 @@ class RegionNames(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LaunchCloud:
-    """A provider as a tool knows it. `tiers` are the classes that it can launch; empty is any."""
+    """A provider as a tool knows it. `tiers` are the classes of service that it can launch.
+
+    `known_regions` are all that the tool knows; empty where it asks the cloud. `more_regions` says
+    how it learns of others; empty where it cannot.
+    """
 
     cloud: str
     machines: MachineNames
     regions: RegionNames
     lacks: frozenset[Lack]
     tiers: tuple[str, ...]
+    known_regions: frozenset[str]
+    more_regions: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +110,27 @@ def read_launchers(tool: Tool) -> Launchers:
         if row["tool"] == tool:
             key = text(row, "cloud"), text(row, "gpu")
             gpus[key] = (*gpus.get(key, ()), _gpu(row))
+    regions: dict[str, set[str]] = {}
+    for row in read_table("launch_regions.csv"):
+        if row["tool"] == tool:
+            regions.setdefault(text(row, "cloud"), set()).add(text(row, "region"))
     clouds = {
-        text(row, "provider"): _cloud(row)
+        text(row, "provider"): _cloud(row, regions)
         for row in read_table("launch_clouds.csv")
         if row["tool"] == tool
     }
     return Launchers(clouds, gpus)
 
 
-def _cloud(row: Row) -> LaunchCloud:
+def _cloud(row: Row, regions: Mapping[str, set[str]]) -> LaunchCloud:
     return LaunchCloud(
         cloud=text(row, "cloud"),
         machines=MachineNames(text(row, "machine")),
         regions=RegionNames(text(row, "region")),
         lacks=frozenset(Lack(word) for word in text(row, "lacks").split()),
         tiers=tuple(text(row, "tiers").split()),
+        known_regions=frozenset(regions.get(text(row, "cloud"), ())),
+        more_regions=text(row, "more_regions"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The tables of the package as one value: GPUs, models, nodes, places, transfer prices."""
+"""The tables of the package as one value: GPUs, models, nodes, places, what stands by prices."""
 
 import re
 from collections.abc import Mapping
@@ -10,16 +10,35 @@ from broker.domain.errors import ConfigurationError
 from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Hardware, Place, Virtualization
-from broker.specs.facts import EgressPrice, NodeFacts, Unresolved, UserRegion
+from broker.specs.certifications import CertificationTable, read_certifications
+from broker.specs.facts import (
+    Certification,
+    EgressPrice,
+    NodeFacts,
+    StoragePrice,
+    Unresolved,
+    UserRegion,
+)
+from broker.specs.gpus import read_gpus
 from broker.specs.market import MarketPrice, SoldIn, read_market_prices, read_sold_in
 from broker.specs.names import GpuNames, read_gpu_names
 from broker.specs.network import EgressTable, read_egress, round_trip_s
 from broker.specs.nodes import Nodes, Stated, build_hardware, find_node, read_nodes
 from broker.specs.places import PlaceTable, read_places, read_user_regions
 from broker.specs.providers import ProviderIds, read_provider_ids
+from broker.specs.storage import USUAL, StorageTable, read_storage
 from broker.specs.tables import read_table
 
-__all__ = ["EgressPrice", "NodeFacts", "Specs", "Unresolved", "UserRegion", "load_specs"]
+__all__ = [
+    "Certification",
+    "EgressPrice",
+    "NodeFacts",
+    "Specs",
+    "StoragePrice",
+    "Unresolved",
+    "UserRegion",
+    "load_specs",
+]
 
 _NEAREST = 3
 _FINE_TUNED = re.compile(r"-(instruct|chat|it|hf|base)$")
@@ -37,6 +56,8 @@ class Specs:
     places: PlaceTable
     user_regions: Mapping[str, UserRegion]
     egress_prices: EgressTable
+    storage_prices: StorageTable
+    certificates: CertificationTable
     market: Mapping[str, MarketPrice]
     sold_in: SoldIn
 
@@ -136,21 +157,35 @@ class Specs:
     def egress(
         self, from_provider: str, from_region: str, to_provider: str, to_region: str
     ) -> EgressPrice:
-        """Price the move of data from one region to another, per GB that leaves the first."""
+        """Price the move of data from one region to another, by the GB that leaves the first.
+
+        A pair of which a region is unknown, or that no row names, is charged as internet egress.
+        """
         return self.egress_prices.price(
             self.providers.of(from_provider),
-            from_region,
+            self.place(from_provider, from_region),
             to_provider=self.providers.of(to_provider),
-            to_region=to_region,
+            there=self.place(to_provider, to_region),
         )
+
+    def storage(
+        self, provider: str, region: str, kind: str, storage_class: str = USUAL
+    ) -> StoragePrice | None:
+        """Price what is kept in a region: `kind` is block, file or object; None is unknown.
+
+        Without a class it is the usual one of the kind.
+        """
+        place = self.place(provider, region)
+        return self.storage_prices.price(self.providers.of(provider), place, kind, storage_class)
+
+    def certifications(self, provider: str, region: str) -> tuple[Certification, ...]:
+        """List the certifications that a source states for a region of a provider."""
+        return self.certificates.of(self.providers.of(provider), self.place(provider, region))
 
 
 def load_specs() -> Specs:
     """Read every table of the package; call it once and hand the value on."""
-    gpus = {
-        gpu.name: gpu
-        for gpu in (GpuModel.model_validate(row, strict=False) for row in read_table("gpus.csv"))
-    }
+    gpus = read_gpus()
     llms = {
         llm.name: llm
         for llm in (LlmModel.model_validate(row, strict=False) for row in read_table("llms.csv"))
@@ -164,6 +199,8 @@ def load_specs() -> Specs:
         places=read_places(),
         user_regions=read_user_regions(),
         egress_prices=read_egress(),
+        storage_prices=read_storage(),
+        certificates=read_certifications(),
         market=read_market_prices(),
         sold_in=read_sold_in(),
     )

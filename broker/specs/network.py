@@ -9,13 +9,15 @@ the United States, about 10 ms to Virginia. Expect ±20 %; routes to Africa and 
 often worse.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from broker.domain.offer import UNKNOWN_REGION
-from broker.specs.facts import EgressPrice
+from broker.domain.offer import Place
+from broker.specs.areas import EVERYWHERE, area, areas_of, is_unknown
+from broker.specs.facts import EgressPrice, EgressTier
 from broker.specs.tables import Row, read_table, text
 
 EARTH_RADIUS_KM = 6371.0
@@ -42,46 +44,61 @@ def great_circle_km(one: Point, other: Point) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EgressTable:
-    """Prices by (provider, region in lower case, kind); an empty provider or region is any.
+    """Prices by (provider, area that data leaves, area that it goes to, kind).
 
-    Each price is the highest tier that is paid, so that a volume discount never hides a cost.
+    A pair of regions has the price of the narrowest areas with a row, those of the origin first.
+    What has no row at all is charged as internet egress, and said so.
     """
 
-    prices: Mapping[tuple[str, str, str], EgressPrice]
+    prices: Mapping[tuple[str, str, str, str], EgressPrice]
 
     def price(
-        self, from_provider: str, from_region: str, *, to_provider: str, to_region: str
+        self, from_provider: str, here: Place, *, to_provider: str, there: Place
     ) -> EgressPrice:
-        """Price one GB that leaves the first region for the second."""
-        here, there = from_region.strip().lower(), to_region.strip().lower()
-        known = UNKNOWN_REGION not in (here, there) and "" not in (here, there)
+        """Price what leaves the first region for the second."""
+        known = not is_unknown(here) and not is_unknown(there)
         if known and from_provider == to_provider:
-            if here == there:
+            if area(here.region) == area(there.region):
                 return EgressPrice(Decimal(0), assumed=False, source="inside one region")
-            within = self._first("inter_region", from_provider, here)
+            within = self._first(from_provider, here, there, "inter_region")
             if within is not None:
                 return within
-        outside = self._first("internet", from_provider, here)
-        return outside or self.prices["", "", "internet"]
+        outside = self._first(from_provider, here, there, "internet")
+        found = outside or self.prices["", EVERYWHERE, EVERYWHERE, "internet"]
+        return found if known else replace(found, assumed=True)
 
-    def _first(self, kind: str, provider: str, region: str) -> EgressPrice | None:
-        exact = self.prices.get((provider, region, kind))
-        return exact or self.prices.get((provider, "", kind))
+    def _first(self, provider: str, here: Place, there: Place, kind: str) -> EgressPrice | None:
+        pairs = itertools.product(areas_of(here), areas_of(there))
+        found = (self.prices.get((provider, *pair, kind)) for pair in pairs)
+        return next((price for price in found if price is not None), None)
 
 
 def read_egress() -> EgressTable:
-    """Read the prices of moving data."""
-    return EgressTable(
-        {
-            (text(row, "provider"), text(row, "region").lower(), text(row, "kind")): _price(row)
-            for row in read_table("egress.csv")
-        }
-    )
+    """Read the prices of moving data; the rows of one pair are its tiers."""
+    rows: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in read_table("egress.csv"):
+        pair = (area(text(row, "region")), area(text(row, "to")))
+        rows.setdefault((text(row, "provider"), *pair, text(row, "kind")), []).append(row)
+    return EgressTable({key: _price(tiers) for key, tiers in rows.items()})
 
 
-def _price(row: Row) -> EgressPrice:
+def _price(rows: list[Row]) -> EgressPrice:
+    tiers = sorted((_tier(row) for row in rows), key=_volume)
     return EgressPrice(
-        usd_per_gb=Decimal(text(row, "usd_per_gb")),
-        assumed=text(row, "assumed") == "true",
-        source=text(row, "source"),
+        usd_per_gb=max(tier.usd_per_gb for tier in tiers),
+        assumed=any(text(row, "assumed") == "true" for row in rows),
+        source=text(rows[0], "source"),
+        tiers=tuple(tiers) if len(tiers) > 1 else (),
     )
+
+
+def _tier(row: Row) -> EgressTier:
+    up_to_gb = row["up_to_gb"]
+    return EgressTier(
+        up_to_gb=None if up_to_gb is None else Decimal(up_to_gb),
+        usd_per_gb=Decimal(text(row, "usd_per_gb")),
+    )
+
+
+def _volume(tier: EgressTier) -> Decimal:
+    return Decimal("Infinity") if tier.up_to_gb is None else tier.up_to_gb

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
+from broker.domain.certifications import certification_code
 from broker.domain.offer import UNKNOWN_REGION, Offer
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import AllowDeny
@@ -59,8 +60,8 @@ def certifications(facts: Facts) -> Iterator[Finding]:
     """Buy only where every certification that the policy asks for is held."""
     wanted = facts.case.workloads.policy.certifications
     for one in facts.bought:
-        held = {name.casefold() for name in one.offer.certifications}
-        missing = [name for name in wanted if name.casefold() not in held]
+        held = {certification_code(name) for name in one.offer.certifications}
+        missing = [name for name in wanted if certification_code(name) not in held]
         if missing:
             found = ", ".join(one.offer.certifications) or "none"
             yield Finding(one.purchase.id, f"lacks {', '.join(missing)}; its offer has {found}")

@@ -1,10 +1,14 @@
 """The proof: bound, gap and status of the plan, and of what it is compared with."""
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 
+from broker.domain.offer import PriceKind
 from broker.domain.plan import SMALLEST_GAP, Comparison, Status
+from broker.domain.strategies import StrategyName, split_name
 from broker.verification.facts import TOLERANCE, Facts, Finding
 
 _GAP_SLACK = 1e-9
@@ -40,11 +44,16 @@ def infeasible(facts: Facts) -> Iterator[Finding]:
 
 
 def comparisons(facts: Facts) -> Iterator[Finding]:
-    """Hold each comparison to its own arithmetic, and to the bound of the plan.
+    """Hold each comparison to its own arithmetic, to the bound of the plan, and to the plan.
 
-    A narrower strategy is a plan under the same rules, so none costs less than the plan's bound.
+    A narrower strategy is a plan under the same rules, so none costs less than the plan's bound;
+    one that the plan itself keeps to costs no more than the plan. Each strategy stands once.
     """
-    yield from _single_provider(facts)
+    yield from _kept_strategies(facts)
+    names = Counter(one.strategy.partition(": ")[0] for one in facts.plan.comparisons)
+    for name, count in names.items():
+        if count > 1:
+            yield Finding(name, f"is compared {count} times; once is right")
     for one in facts.plan.comparisons:
         has_plan = one.status is not Status.INFEASIBLE
         if any((figure is not None) != has_plan for figure in (one.total_usd, one.gap_fraction)):
@@ -54,17 +63,54 @@ def comparisons(facts: Facts) -> Iterator[Finding]:
         yield from _compared(one, facts)
 
 
-def _single_provider(facts: Facts) -> Iterator[Finding]:
-    """Let no best single provider be dearer than a plan that buys from one provider itself."""
+def _kept_strategies(facts: Facts) -> Iterator[Finding]:
+    """Let no strategy be dearer than a plan that keeps to it."""
     plan = facts.plan
-    providers = {one.offer.provider for one in facts.bought if not one.is_owned}
-    if plan.status is Status.INFEASIBLE or len(providers) != 1:
+    if plan.status is Status.INFEASIBLE:
         return
     for one in plan.comparisons:
-        is_single = one.strategy.startswith("best single provider")
-        if is_single and (one.total_usd is None or one.total_usd > plan.total_usd):
-            message = f"total_usd is {one.total_usd}; the plan buys from {min(providers)} alone, at"
-            yield Finding(one.strategy, f"{message} {plan.total_usd}")
+        name, _ = split_name(one.strategy)
+        keeps = _KEEPS.get(name) if name else None
+        is_dearer = one.total_usd is None or one.total_usd > plan.total_usd
+        if keeps is not None and is_dearer and keeps(facts):
+            message = f"total_usd is {one.total_usd}; the plan keeps to it at {plan.total_usd}"
+            yield Finding(one.strategy, message)
+
+
+def _buys_from_one(facts: Facts) -> bool:
+    return len({one.offer.provider for one in facts.bought if not one.is_owned}) <= 1
+
+
+def _runs_on_one(facts: Facts) -> bool:
+    return len({one.offer.hardware.shape.gpu for one in facts.bought}) <= 1
+
+
+def _bids_for_none(facts: Facts) -> bool:
+    return all(one.purchase.price_kind is not PriceKind.SPOT for one in facts.bought)
+
+
+def _commits_to_none(facts: Facts) -> bool:
+    return not any(one.is_committed for one in facts.bought)
+
+
+def _shares_none(facts: Facts) -> bool:
+    serving = {one.assignment.machine for one in facts.groups}
+    return serving.isdisjoint(one.assignment.machine for one in facts.gangs)
+
+
+_KEEPS: Mapping[StrategyName, Callable[[Facts], bool]] = MappingProxyType(
+    {
+        StrategyName.SINGLE_PROVIDER: _buys_from_one,
+        StrategyName.ONE_GPU_MODEL: _runs_on_one,
+        StrategyName.NO_SPOT: _bids_for_none,
+        StrategyName.NO_COMMITMENTS: _commits_to_none,
+        StrategyName.ON_DEMAND_ONLY: lambda facts: (
+            _bids_for_none(facts) and _commits_to_none(facts)
+        ),
+        StrategyName.NO_SHARING: _shares_none,
+    }
+)
+"""How to see that a plan keeps to a strategy; of the others that cannot be told from a plan."""
 
 
 def _compared(one: Comparison, facts: Facts) -> Iterator[Finding]:

@@ -1,15 +1,27 @@
 import csv
 import io
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from command_line import Gpubroker
+from command_line import ROOT, Gpubroker
 
-from broker.domain.offer import PriceKind
-from broker.planning.query import Sort
-from cli.offer_options import TABLE_LIMIT, Kind, SortName
+from broker.catalog.listing import Name
+from broker.domain.offer import Fabric, Link, PriceKind
+from broker.planning.query import CONTINENTS, Compute, Sort
+from cli.offer_options import (
+    TABLE_LIMIT,
+    ComputeName,
+    FabricKind,
+    Kind,
+    LinkKind,
+    OnePerName,
+    SortName,
+)
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -24,7 +36,16 @@ def listed(gpubroker: Gpubroker, *options: str) -> list[dict[str, str]]:
 
 def test_the_options_know_the_price_kinds_and_orders_of_the_domain() -> None:
     assert [kind.value for kind in Kind] == [kind.value for kind in PriceKind]
+    assert [kind.value for kind in LinkKind] == [kind.value for kind in Link]
+    assert [kind.value for kind in FabricKind] == [kind.value for kind in Fabric]
     assert list(SortName.__args__) == [sort.value for sort in Sort]
+    assert list(ComputeName.__args__) == [one.value for one in Compute]
+    assert {Name(one) for one in OnePerName.__args__} <= set(Name)
+
+
+def test_help_lists_the_continents(gpubroker: Gpubroker) -> None:
+    told = " ".join(gpubroker("offers", "--help").out.split())
+    assert all(code in told for code in CONTINENTS)
 
 
 def test_recordings_are_read_without_a_catalog(gpubroker: Gpubroker, data_dir: Path) -> None:
@@ -42,21 +63,92 @@ def test_the_catalog_says_the_same_as_the_recordings_that_filled_it(gpubroker: G
     assert json.loads(again.out) == recorded
 
 
-@pytest.mark.parametrize("sort", [sort.value for sort in Sort])
-@pytest.mark.parametrize("extra", [[], ["--price-kind", "reserved"], ["--quarantined"]])
-def test_no_line_is_wider_than_the_terminal(
-    sort: str, extra: list[str], gpubroker: Gpubroker
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize(
+    "options", [[], ["--price-kind", "reserved"], ["--quarantined"], ["--keys"], ["--gpu", "h100"]]
+)
+def test_no_line_is_wider_than_the_terminal_and_no_type_is_cut(
+    width: int, options: list[str], gpubroker: Gpubroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = gpubroker("offers", "--recorded", "--limit", "0", "--sort", sort, *extra)
-    assert max(map(len, ended.out.splitlines())) <= 80
-    assert "$" in ended.out.splitlines()[0]
+    monkeypatch.setenv("COLUMNS", str(width))
+    ended = gpubroker("offers", "--recorded", "--limit", "0", *options)
+    lines = ended.out.splitlines()
+    names = {
+        row["key" if "--keys" in options else "instance_type"]
+        for row in listed(gpubroker, *options)
+    }
+    assert all(any(name in line for line in lines) for name in names)
+    assert max(len(line) for line in lines if not any(name in line for name in names)) <= width
+    assert "$" in lines[0] or "held back" in lines[0]
+    assert "…" not in ended.out
+
+
+@pytest.mark.parametrize("sort", [sort.value for sort in Sort])
+def test_every_order_has_its_figure_in_the_table(sort: str, gpubroker: Gpubroker) -> None:
+    heading = gpubroker("offers", "--recorded", "--limit", "3", "--sort", sort).out.splitlines()[0]
+    assert {
+        "price": "$/h",
+        "price-per-gpu": "$/GPU-h",
+        "price-per-gb": "$/GiB-h",
+        "price-per-tb-s": "$/TB/s-h",
+        "price-per-pflop-s": "$/PFLOP-h bf16",
+    }[sort] in heading
 
 
 def test_a_table_stops_after_forty_offers_and_says_so(gpubroker: Gpubroker) -> None:
     ended = gpubroker("offers", "--recorded")
-    assert len(ended.out.splitlines()) == TABLE_LIMIT + 2
+    ages = [line.split()[-1] for line in ended.out.splitlines()[2:]]
+    assert sum(bool(re.fullmatch(r"\d+(h|d|mo)!?", age)) for age in ages) == TABLE_LIMIT
     assert f"{TABLE_LIMIT} of " in ended.err
     assert "--limit 0 prints all" in ended.err
+
+
+def test_what_is_too_old_to_plan_with_is_told_of(gpubroker: Gpubroker) -> None:
+    """A spot price of a recording older than a day, beside the newest recording."""
+    ended = gpubroker("offers", "--recorded", "--price-kind", "spot", "--limit", "0")
+    marked = sum(line.endswith("!") for line in ended.out.splitlines())
+    assert marked
+    assert f"{marked:,} of them, marked !, are too old to plan with" in ended.err
+
+
+def test_one_of_each_gpu_is_its_cheapest_offer(gpubroker: Gpubroker) -> None:
+    best: dict[str, str] = {}
+    for row in listed(gpubroker):
+        best.setdefault(row["gpu"], row["key"])
+    assert [row["key"] for row in listed(gpubroker, "--one-per", "gpu")] == list(best.values())
+
+
+def test_a_key_that_is_printed_names_one_offer(gpubroker: Gpubroker) -> None:
+    keys = [row["key"] for row in listed(gpubroker)]
+    assert len(keys) == len(set(keys))
+
+
+def test_filters_of_the_machine_hold_for_every_row(gpubroker: Gpubroker) -> None:
+    options = ("--form", "sxm", "--min-memory", "80", "--min-node-memory", "640")
+    network = ("--link", "nvswitch", "--fabric", "infiniband", "--min-fabric", "1600")
+    found = listed(gpubroker, *options, *network, "--min-bandwidth", "3000", "--max-gpus", "8")
+    assert found
+    for row in found:
+        assert row["gpu_form"] == "SXM"
+        assert float(row["memory_gib"]) > 600
+        assert (row["link"], row["fabric"]) == ("nvswitch", "infiniband")
+        assert float(row["fabric_gbit_per_s"]) >= 1600
+        assert float(row["gpu_memory_gb_per_s"]) >= 3000
+        assert float(row["gpu_count"]) <= 8
+
+
+def test_filters_of_place_and_terms_hold_for_every_row(gpubroker: Gpubroker) -> None:
+    terms = ("--price-kind", "reserved", "--term", "12", "--max-usd-per-hour", "40")
+    found = listed(gpubroker, "--continent", "us", "--country", "United States", *terms)
+    assert found
+    for row in found:
+        assert (row["continent"], row["country"]) == ("us", "US")
+        assert (row["price_kind"], row["term_months"]) == ("reserved", "12")
+        assert float(row["effective_usd_per_hour"]) <= 40
+
+
+def test_bare_metal_has_no_virtual_machine(gpubroker: Gpubroker) -> None:
+    assert {row["virtualization"] for row in listed(gpubroker, "--bare-metal")} == {"bare_metal"}
 
 
 def test_the_cheapest_comes_first(gpubroker: Gpubroker) -> None:
@@ -82,7 +174,7 @@ def test_filters_that_may_be_given_again_widen_it(gpubroker: Gpubroker) -> None:
 
 
 def test_nothing_found_is_said_on_stderr(gpubroker: Gpubroker) -> None:
-    ended = gpubroker("offers", "--recorded", "--format", "json", "--region", "nowhere")
+    ended = gpubroker("offers", "--recorded", "--format", "json", "--max-usd-per-hour", "0")
     assert ended.code == 0
     assert json.loads(ended.out)["offers"] == []
     assert "no offer matches" in ended.err
@@ -111,7 +203,14 @@ def test_a_sheet_is_listed(gpubroker: Gpubroker, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--gpu", "h1000"], "unknown GPU 'h1000'"),
+        (["--gpu", "xyz"], "unknown GPU 'xyz'"),
         (["--provider", "lamda"], "unknown provider 'lamda'"),
+        (["--region", "us-est-1"], "unknown region 'us-est-1'"),
+        (["--country", "germny"], "unknown country 'germny'"),
+        (["--continent", "asia"], "unknown continent 'asia'"),
+        (["--max-usd-per-hour", "nan"], "'nan' is no price"),
+        (["--max-usd-per-hour", "-1"], "'-1' is no price"),
+        (["--link", "wire"], "'wire' is not one of"),
         (["--snapshot", "abc"], "name different catalogs"),
         (["--as-of", "soon"], "--as-of 'soon' is no date"),
         (["--max-usd-per-gpu-hour", "cheap"], "'cheap' is no amount"),
@@ -123,3 +222,16 @@ def test_a_wrong_option_ends_with_2_and_is_named(
     ended = gpubroker("offers", "--recorded", *options)
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
+
+
+def test_a_question_to_the_store_loads_nothing_that_it_can_spare(gpubroker: Gpubroker) -> None:
+    """What each of these takes to load is a good part of the time that an answer may take."""
+    gpubroker("refresh", "--recorded", "--provider", "lambda")
+    words = ["offers", "--gpu", "h100", "--provider", "lambda", "--country", "us"]
+    heavy = ["sqlalchemy", "httpx", "structlog", "rich.console", "yaml", "broker.specs.load"]
+    code = f"import sys; from cli.app import run; run({words}); print(sys.modules.keys() & {heavy})"
+    ended = subprocess.run(  # noqa: S603 - the words are those above
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert "H100" in ended.stdout
+    assert ended.stdout.splitlines()[-1] == "set()"

@@ -1,3 +1,5 @@
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -6,6 +8,7 @@ from command_line import Gpubroker
 
 from broker.planning.service import open_service
 from broker.settings import Settings
+from providers.registry import PROVIDERS
 
 
 def test_recordings_fill_the_catalog(gpubroker: Gpubroker, data_dir: Path) -> None:
@@ -21,13 +24,7 @@ def test_recordings_fill_the_catalog(gpubroker: Gpubroker, data_dir: Path) -> No
 def test_the_table_names_every_provider_and_fits_80_characters(gpubroker: Gpubroker) -> None:
     ended = gpubroker("refresh", "--recorded")
     lines = ended.out.splitlines()
-    assert [line.split()[0] for line in lines[2:]] == [
-        "aws",
-        "azure",
-        "lambda",
-        "runpod",
-        "vast",
-    ]
+    assert [line.split()[0] for line in lines[2:]] == sorted(PROVIDERS)
     assert max(map(len, lines)) <= 80
 
 
@@ -49,6 +46,36 @@ def test_a_provider_that_fails_ends_with_3_and_says_what_is_kept(
     assert f"its {row['offers']} earlier offers are kept, the newest" in ended.err
     assert "error: 1 of 1 failed: lambda" in ended.err
     assert "hint: raise GPUBROKER_PROVIDER_TIMEOUT_S" in ended.err
+
+
+def test_a_region_that_fails_alone_ends_with_3_and_says_what_is_kept(
+    gpubroker: Gpubroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert gpubroker("refresh", "--recorded", "--provider", "aws").code == 0
+    monkeypatch.setenv("GPUBROKER_AWS_REGIONS", '["us-east-1", "eu-north-1"]')  # not recorded
+    ended = gpubroker("refresh", "--recorded", "--provider", "aws", "--format", "json")
+    assert ended.code == 3
+    (row,) = json.loads(ended.out)["providers"]
+    assert row["status"] == "partial"
+    assert row["kept"] > 0
+    (part,) = row["missing"]
+    assert part.startswith("eu-north-1")
+    assert f"{part} could not be read: no recording of 'aws'" in ended.err
+    assert f"{row['kept']} earlier offers of that are kept with their age" in ended.err
+    assert "error: 1 of 1 read in part: aws" in ended.err
+    assert "hint: refresh again" in ended.err
+
+
+def test_keys_in_the_environment_change_nothing_of_what_recordings_say(
+    gpubroker: Gpubroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = gpubroker("refresh", "--recorded", "--format", "csv")
+    for name in ("OVHCLOUD_CLIENT_ID", "OVHCLOUD_CLIENT_SECRET", "GCP_API_KEY", "VERDA_CLIENT_ID"):
+        monkeypatch.setenv(f"GPUBROKER_{name}", "0123456789")
+    again = gpubroker("refresh", "--recorded", "--format", "csv")
+    assert (again.code, without.code) == (0, 0)
+    told = csv.DictReader(io.StringIO(again.out))
+    assert all((row["new"], row["changed"], row["vanished"]) == ("0", "0", "0") for row in told)
 
 
 def test_quiet_leaves_data_and_errors(gpubroker: Gpubroker) -> None:

@@ -30,7 +30,9 @@ def two_shops(*, owned_nodes: int = 0) -> Case:
     bolt = with_gpu(offer("3.00", provider="bolt"), "A100-80-SXM")
     spot = with_gpu(offer("1.00", provider="bolt", kind=PriceKind.SPOT), "A100-80-SXM")
     reserved = offer("2.50", provider="acme", kind=PriceKind.RESERVED, term_months=1)
-    file = workloads(services=[service_entry(2, 2, spot={"max_share": 0.5})])
+    file = workloads(
+        services=[service_entry(2, 2, spot={"max_share": 0.5})], policy={"max_groups": 2}
+    )
     options = [serving(acme, [1]), serving(bolt, [1]), serving(bolt, [1], on_spot=True)]
     held = [(acme, owned_nodes)] if owned_nodes else []
     return case(file, [acme, bolt, spot, reserved], serving=options, owned=held)

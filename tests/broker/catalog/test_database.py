@@ -8,12 +8,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from price_lists import GATES, NOON, a_reading, an_offer
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
 import broker.catalog
 from broker.catalog import tables
 from broker.catalog.database import REVISION, open_database, reading, writing
+from broker.catalog.store import open_catalog
 from broker.domain.errors import ConfigurationError
 
 
@@ -101,3 +103,21 @@ def test_the_upgrade_goes_back_to_an_empty_database(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         query = "SELECT name FROM sqlite_master WHERE type = 'table'"
         assert connection.execute(query).fetchall() == [("alembic_version",)]
+
+
+def test_a_catalog_of_the_first_version_is_brought_up_with_all_that_it_says(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "catalog.sqlite3"
+    catalog = open_catalog(path)
+    catalog.replace(a_reading(an_offer(seen_at=NOON)), GATES, now=NOON)
+    before = catalog.state()
+    config = Config()
+    config.set_main_option("script_location", str(Path(broker.catalog.__path__[0]) / "migrations"))
+    with writing(open_database(path)) as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0001")
+    with closing(sqlite3.connect(path)) as connection:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(refresh_run)")}
+        assert not {"kept", "missing"} & columns
+    assert open_catalog(path).state() == before

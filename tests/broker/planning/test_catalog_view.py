@@ -8,7 +8,7 @@ from price_lists import NOON, after
 from broker.catalog.gates import Reason
 from broker.domain.errors import ConfigurationError
 from broker.planning.catalog_view import CatalogSource
-from broker.planning.query import OfferQuery
+from broker.planning.offers import open_offers
 from broker.planning.service import PlanningService, open_service
 from broker.planning.shown import status_rows
 from broker.settings import Settings
@@ -54,16 +54,6 @@ def test_a_sheet_goes_through_the_trust_gates(service: PlanningService, tmp_path
     ]
 
 
-def test_ages_count_from_the_instant_that_is_asked_for(
-    service: PlanningService, tmp_path: Path
-) -> None:
-    path = sheet(tmp_path, "acme,box,H100-SXM,8,here,on_demand,16.00,USD,2026-05-01")
-    may_11 = datetime(2026, 5, 11, tzinfo=UTC)
-    found = service.offers(CatalogSource(sheet=path, as_of=may_11), OfferQuery())
-    assert [row.age_h for row in found.rows] == [240.0]
-    assert found.view.as_of == datetime(2026, 5, 1, tzinfo=UTC)
-
-
 def test_a_sheet_without_an_offer_is_an_error(service: PlanningService, tmp_path: Path) -> None:
     path = sheet(tmp_path, "acme,box,H100-SXM,8,here,on_demand,0,USD,2026-05-01")
     with pytest.raises(ConfigurationError, match="there is no offer in it"):
@@ -79,26 +69,19 @@ def test_a_sheet_has_one_hash_until_a_price_in_it_changes(
     assert service.offers_from_sheet(sheet(tmp_path, row.format("16.01"))).snapshot != first
 
 
-def test_an_unknown_provider_in_a_query_is_answered_with_the_nearest(
+def test_the_status_of_recordings_counts_every_offer_once(
     service: PlanningService, tmp_path: Path
 ) -> None:
-    path = sheet(tmp_path, "acme,box,H100-SXM,8,here,on_demand,16.00,USD,2026-05-01")
-    query = OfferQuery(providers=frozenset({"acne"}))
-    with pytest.raises(ConfigurationError, match="unknown provider 'acne'") as error:
-        service.offers(CatalogSource(sheet=path), query)
-    assert error.value.hint == "did you mean one of: acme?"
-
-
-def test_the_status_of_recordings_counts_every_offer_once(service: PlanningService) -> None:
     service.refresh(recorded=True)
-    status = service.status()
-    assert status.view is not None
+    view = service.offers_from_store()
+    status = open_offers(Settings(data_dir=tmp_path / "data")).status()
     rows = status_rows(status)
     assert [row.provider for row in rows] == sorted(service.providers)
-    assert sum(row.offers for row in rows) == len(status.view.offers)
-    assert sum(sum(row.price_kinds.values()) for row in rows) == len(status.view.offers)
+    assert sum(row.offers for row in rows) == len(view.offers)
+    assert sum(sum(row.price_kinds.values()) for row in rows) == len(view.offers)
+    assert sum(sum(row.evidence.values()) for row in rows) == len(view.offers)
     held = sum(sum(row.quarantined.values()) for row in rows)
-    assert held == len(status.view.quarantined)
+    assert held == len(view.quarantined)
 
 
 def test_the_catalog_is_readable_while_all_of_it_is_held(tmp_path: Path) -> None:

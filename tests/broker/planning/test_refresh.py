@@ -1,14 +1,18 @@
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
 import pytest
 from price_lists import GATES, NOON, PriceList, Shop, after
+from structlog.testing import capture_logs
 
 from broker.catalog.runs import RunOutcome, RunStatus
 from broker.catalog.store import Catalog, open_catalog
 from broker.domain.errors import ConfigurationError
+from broker.domain.missing import Missing
+from broker.domain.offer import Offer, Rejection
 from broker.planning.catalog_view import CatalogSource
 from broker.planning.refresh import ProviderReader, RefreshReport, refresh_catalog
 from broker.planning.service import open_service
@@ -99,6 +103,63 @@ def test_a_provider_whose_time_is_up_is_not_asked_further() -> None:
     assert "not done within 0.01 s" in str(error)
     threading.Event().wait(0.2)
     assert adapter.pages <= 1  # none, where the machine is busy
+
+
+class InParts(PriceList):
+    """Lists one region; of some others, and of all if asked, it can only tell that they failed."""
+
+    def __init__(self, *missing: str, reads: bool = True) -> None:
+        super().__init__()
+        self.missing = missing
+        self.reads = reads
+
+    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
+        if self.reads:
+            yield from super().fetch(http)
+        for region in self.missing:
+            yield Missing(self.name, region=region, why="shop answered 503")
+
+
+def refresh_parts(catalog: Catalog, adapter: PriceList, shop: Shop, hours: float) -> RunOutcome:
+    reader = ProviderReader(shop.client, lambda: after(hours), live=True, timeout_s=30)
+    (outcome,) = refresh_catalog(catalog, [adapter], reader, GATES).outcomes
+    return outcome
+
+
+def test_a_part_that_fails_is_told_and_the_rest_is_written(catalog: Catalog) -> None:
+    shop = Shop({"x": "2.00"})
+    with capture_logs() as logs:
+        outcome = refresh_parts(catalog, InParts("there", "elsewhere"), shop, 1)
+    assert outcome.status is RunStatus.PARTIAL
+    assert outcome.error == "there, elsewhere could not be read: shop answered 503"
+    assert prices(catalog) == {"acme/x": "2.000000"}
+    assert [log["event"] for log in logs] == ["offers_refreshed_in_part"]
+
+
+def test_a_provider_of_which_every_part_fails_has_failed(catalog: Catalog) -> None:
+    shop = Shop({"x": "2.00"})
+    refresh_parts(catalog, PriceList(), shop, 1)
+    outcome = refresh_parts(catalog, InParts("here", "there", reads=False), shop, 2)
+    assert outcome.status is RunStatus.FAILED
+    assert outcome.error == "acme: here, there could not be read: shop answered 503"
+    assert (outcome.offers, outcome.missing) == (1, ())
+    assert prices(catalog) == {"acme/x": "2.000000"}
+
+
+def test_rows_with_one_key_are_told_in_the_log(catalog: Catalog) -> None:
+    class Twice(PriceList):
+        def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
+            for row in super().offers_in(replies):
+                yield row
+                yield row.model_copy(update={"usd_per_hour": Decimal("2.50")})
+
+    with capture_logs() as logs:
+        outcome = refresh_parts(catalog, Twice(), Shop({"x": "2.00"}), 1)
+    assert outcome.quarantined == {"duplicate_key": 1}
+    assert prices(catalog) == {"acme/x": "2.500000"}
+    (clash,) = (log for log in logs if log["event"] == "offer_keys_clashed")
+    assert (clash["provider"], clash["keys"]) == ("acme", 1)
+    assert clash["first"] == "acme/x/here@on_demand"
 
 
 def test_a_bug_in_an_adapter_is_not_taken_for_a_failure_of_its_provider(catalog: Catalog) -> None:

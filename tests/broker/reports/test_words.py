@@ -1,3 +1,4 @@
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -30,20 +31,39 @@ def test_ages_are_in_the_unit_that_fits(hours: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "months", "payment", "text"),
+    ("kind", "months", "payment", "scope", "text"),
     [
-        ("on_demand", None, None, "on-demand"),
-        ("spot", None, None, "spot"),
-        ("reserved", 12, "no_upfront", "1y no up"),
-        ("reserved", 6, "all_upfront", "6mo all up"),
-        ("reserved", 36, "partial_upfront", "3y part up"),
-        ("reserved", 1, "monthly", "1mo monthly"),
+        ("on_demand", None, None, "", "on-demand"),
+        ("spot", None, None, "", "spot"),
+        ("reserved", 12, "no_upfront", "", "1y no up"),
+        ("reserved", 6, "all_upfront", "", "6mo all up"),
+        ("reserved", 36, "partial_upfront", "", "3y part up"),
+        ("reserved", 1, "monthly", "", "1mo monthly"),
+        ("savings_plan", 12, "no_upfront", "", "plan 1y no up"),
+        ("savings_plan", 36, "all_upfront", "ec2:p5", "plan 3y all up ec2:p5"),
+        ("contract", 12, None, "", "contract 1y"),
     ],
 )
-def test_a_commitment_is_told_by_term_and_payment(
-    kind: str, months: int | None, payment: str | None, text: str
+def test_a_commitment_is_told_by_term_payment_and_scope(  # noqa: PLR0917 - columns of the table
+    kind: str, months: int | None, payment: str | None, scope: str, text: str
 ) -> None:
-    assert words.price_kind(kind, months, payment) == text
+    assert words.price_kind(kind, months, payment, scope) == text
+
+
+@pytest.mark.parametrize(
+    ("starts_at", "lengths_h", "text"),
+    [
+        (None, (24,), "block 24h"),
+        (None, (24, 48, 4368), "block 24h–182d"),
+        (None, (168, 336), "block 7d–14d"),
+        (datetime(2026, 12, 3, 11, 30, tzinfo=UTC), (336,), "block 14d 12-03 11:30"),
+        (None, (), "block"),
+    ],
+)
+def test_a_block_is_told_by_its_window(
+    starts_at: datetime | None, lengths_h: tuple[int, ...], text: str
+) -> None:
+    assert words.block(starts_at, lengths_h) == text
 
 
 def test_a_slice_is_a_fraction() -> None:
