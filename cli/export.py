@@ -24,6 +24,14 @@ def export(
             "--out", metavar="PATH", help="Folder to write to, or a file where it is one file."
         ),
     ] = None,
+    explanation: Annotated[
+        Path | None,
+        typer.Option(
+            "--explanation",
+            metavar="FILE",
+            help="What `explain --format json` wrote about the plan, to tell in --to html.",
+        ),
+    ] = None,
 ) -> None:
     """Write a plan in the form that another tool takes, or as a report for people.
 
@@ -38,7 +46,7 @@ def export(
 
     if to not in FORMS:
         raise ConfigurationError(f"--to {to!r} is no form", hint=f"there are: {', '.join(FORMS)}")
-    files = export_plan(plan, to, load_settings())
+    files = export_plan(plan, to, load_settings(), explanation)
     terminal = Terminal.of(context)
     if out is None and len(files) == 1:
         terminal.write(files[0].text)

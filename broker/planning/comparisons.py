@@ -19,7 +19,7 @@ from broker.domain.strategies import StrategyName
 from broker.domain.workload import Sharing
 from broker.planning.bare_plan import keeps_rules, violations
 from broker.planning.searches import Search, run_all, timed_optimize
-from broker.planning.strategies import Choice, Strategy
+from broker.planning.strategies import Choice, Strategy, why_none
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
@@ -52,12 +52,14 @@ class Compared:
 class Solved:
     """The joint plan's parts, and what is told of the strategies beside it.
 
-    `unknown` names the strategies for which the time was up before a plan was found.
+    `unknown` names the strategies for which the time was up before a plan was found; `remarks` say
+    why others have none.
     """
 
     joint: Optimum
     comparisons: tuple[Comparison, ...] = ()
     unknown: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,11 @@ def solve_beside(
         joint=_joint_optimum(solved, limits),
         comparisons=tuple(_comparison(one, gap) for one in compared if _is_known(one)),
         unknown=tuple(one.strategy.name.value for one in compared if not _is_known(one)),
+        remarks=tuple(
+            remark
+            for one in compared
+            if one.optimum is None and one.is_settled and (remark := why_none(one.strategy))
+        ),
     )
 
 

@@ -18,11 +18,11 @@ def matching_gpus(wanted: str, known: Known, *, common: Iterable[str] = ()) -> f
     """
     key = "".join(_words(wanted))
     found = {name for name in known.gpus if key and key in _openings(name)}
-    resolved = known.resolve_gpu(wanted)
-    if not found and isinstance(resolved, str):
-        found = {resolved}
     if found:
         return frozenset(found)
+    resolved = known.resolve_gpu(wanted)
+    if isinstance(resolved, str):
+        return frozenset({resolved})
     raise unknown("GPU", wanted, known.gpus, common=common, where="gpubroker status")
 
 

@@ -140,6 +140,7 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
     if solved.unknown:
         unknown = ", ".join(solved.unknown)
         yield f"not compared, as no plan was found in the time: {unknown}"
+    yield from solved.remarks
     later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
     if later:
         yield (

@@ -218,7 +218,7 @@ class PlanningService:
 
     def _adapters(self, names: Iterable[str] | None, *, recorded: bool) -> tuple[Adapter, ...]:
         """Make adapters; those that read recordings ask without keys, as the recordings are."""
-        wanted = frozenset(names or PROVIDERS)
+        wanted = frozenset(self.specs.providers.of(name) for name in names or PROVIDERS)
         _check_providers(wanted, set(PROVIDERS))
         chosen = tuple(name for name in PROVIDERS if name in wanted)
         settings = self.settings

@@ -7,7 +7,6 @@ most fifteen digits below a billion dollars, and a float prints those digits unc
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from datetime import UTC, date, datetime
@@ -16,13 +15,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from broker.domain.cells import inert
 from broker.reports.layout import Align, Cells, Fit, printable, table_lines
-
-_FORMULA = re.compile(r"(^|[;,|\t\n\"])(\s*)([=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""Where a spreadsheet sees a formula, also one that splits cells at other signs than commas.
-
-The last four are the full-width forms of the others, which some read as the same.
-"""
 
 
 class FlatRow(Protocol):
@@ -172,10 +166,7 @@ def _cell(value: object) -> Plain:
         flat = " ".join(f"{key}={count}" for key, count in flat.items())
     elif isinstance(flat, tuple):
         flat = "|".join(str(one) for one in flat)
-    if not isinstance(flat, str):
-        return flat
-    lines = flat.replace("\r\n", "\n").replace("\r", "\n")  # the writer would not quote a \r
-    return _FORMULA.sub(r"\1\2'\3", lines)
+    return inert(flat) if isinstance(flat, str) else flat
 
 
 def _fields(row: FlatRow) -> Iterator[tuple[str, object]]:

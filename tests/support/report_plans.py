@@ -31,7 +31,9 @@ def report_plan() -> Plan:
     big = offer("7.77", name="train", provider="delta", gpus=8)
     demand = workloads(
         services=[service_entry(6, 11, spot={"max_share": 0.3})],
-        training=[run_entry(8 * 3600.0, window={"earliest": "2026-12-03", "deadline": "2026-12-05"})],
+        training=[
+            run_entry(8 * 3600.0, window={"earliest": "2026-12-03", "deadline": "2026-12-05"})
+        ],
         days=9,
         policy={"max_groups": 4},
         inventory=[{"offer": "acme/kept/here", "nodes": 1}],

@@ -73,6 +73,20 @@ def test_data_that_stays_in_its_region_moves_free(specs: Specs) -> None:
         (("gcp", "us-central1"), ("aws", "us-east-1"), "0.12", False),
         (("gcp", "asia-southeast2"), ("aws", "us-east-1"), "0.19", False),
         (("gcp", "us-east1"), ("gcp", "us-west1"), "0.02", False),
+        (("aws", "us-east-1"), ("aws", "us-east-2"), "0.01", False),
+        (("aws", "eu-west-1"), ("aws", "ap-south-1"), "0.02", False),
+        (("aws", "ap-south-1"), ("aws", "eu-west-1"), "0.086", False),
+        (("azure", "westeurope"), ("azure", "northeurope"), "0.02", False),
+        (("azure", "westeurope"), ("azure", "eastus"), "0.05", False),
+        (("azure", "japaneast"), ("azure", "koreacentral"), "0.08", False),
+        (("azure", "brazilsouth"), ("azure", "eastus"), "0.16", False),
+        (("azure", "japaneast"), ("gcp", "us-east1"), "0.12", False),
+        # Google's internet egress goes by where it goes: Australia and China are dearer
+        (("gcp", "us-central1"), ("aws", "ap-southeast-2"), "0.19", False),
+        (("gcp", "us-central1"), ("aws", "cn-north-1"), "0.23", False),
+        (("ovhcloud", "SYD"), ("aws", "us-east-1"), "0.011172", False),
+        (("vultr", "ewr"), ("vultr", "sea"), "0.01", False),
+        (("nebius", "eu-north1"), ("aws", "us-east-1"), "0.015", False),
         (("oci", "us-ashburn-1"), ("aws", "us-east-1"), "0.0085", False),
         (("lambda", "us-east-1"), ("aws", "us-east-1"), "0", False),
         (("runpod", "US-KS-2"), ("vast", "Texas, US"), "0", False),
@@ -81,7 +95,10 @@ def test_data_that_stays_in_its_region_moves_free(specs: Specs) -> None:
         (("aws", "eu-nowhere-9"), ("aws", "us-east-1"), "0.147", True),
         (("aws", "eu-nowhere-9"), ("gcp", "us-east1"), "0.155", True),
         (("vast", "Texas, US"), ("aws", "us-east-1"), "0.12", True),
-        (("ovhcloud", "SGP"), ("aws", "us-east-1"), "0.12", True),
+        (("gcp", "us-east1"), ("gcp", "europe-west4"), "0.05", True),
+        (("gcp", "us-east1"), ("gcp", "australia-southeast1"), "0.15", True),
+        (("gcp", "asia-northeast1"), ("aws", "us-east-1"), "0.12", True),
+        (("azure", "mexicocentral"), ("aws", "us-east-1"), "0.181", True),
         (("ovhcloud", "GRA"), ("aws", "us-east-1"), "0", False),
     ],
 )
@@ -102,6 +119,50 @@ def test_two_unknown_regions_are_not_one_region(specs: Specs) -> None:
     price = specs.egress("aws", "unknown", "aws", "unknown")
     assert price.usd_per_gb > 0
     assert price.assumed
+
+
+def test_a_region_that_is_unknown_makes_the_price_an_assumption(specs: Specs) -> None:
+    known = specs.egress("aws", "us-east-1", "gcp", "us-east1")
+    unknown = specs.egress("aws", "us-east-1", "gcp", "unknown")
+    assert (known.assumed, unknown.assumed) == (False, True)
+    assert known.usd_per_gb == unknown.usd_per_gb == Decimal("0.09")
+    within = specs.egress("aws", "us-east-1", "aws", "unknown")
+    assert (within.usd_per_gb, within.assumed) == (Decimal("0.09"), True)
+
+
+@pytest.mark.parametrize(
+    ("gb", "usd"),
+    [
+        ("0", "0"),
+        ("50", "4.50"),  # 50 × 0.09: the free 100 GB are the account's
+        ("10000", "900"),
+        ("20000", "1750"),  # 10,000 × 0.09 + 10,000 × 0.085
+        ("200000", "13800"),  # 900 + 40,000 × 0.085 + 100,000 × 0.07 + 50,000 × 0.05
+    ],
+)
+def test_much_data_is_priced_tier_by_tier(specs: Specs, gb: str, usd: str) -> None:
+    price = specs.egress("aws", "us-east-1", "lambda", "us-west-1")
+    assert price.usd(Decimal(gb)) == Decimal(usd)
+
+
+def test_one_price_holds_for_any_volume(specs: Specs) -> None:
+    price = specs.egress("azure", "westeurope", "aws", "us-east-1")
+    assert price.usd(Decimal(20_000)) == Decimal(1740)
+
+
+def test_what_is_free_in_a_month_is_not_taken_off(specs: Specs) -> None:
+    price = specs.egress("oci", "us-ashburn-1", "aws", "us-east-1")
+    assert price.usd(Decimal(20_000)) == Decimal(170)
+
+
+def test_no_volume_costs_more_than_the_first_price_that_is_paid(specs: Specs) -> None:
+    for price in specs.egress_prices.prices.values():
+        for gb in (Decimal(1), Decimal(5_000), Decimal(500_000)):
+            assert price.usd(gb) <= gb * price.usd_per_gb
+        if price.tiers:
+            assert price.tiers[-1].up_to_gb is None
+            paid = [tier.usd_per_gb for tier in price.tiers if tier.usd_per_gb]
+            assert paid == sorted(paid, reverse=True)
 
 
 def test_names_of_one_provider_are_one_provider(specs: Specs) -> None:

@@ -13,8 +13,9 @@ TABLES = sorted(
     entry.name for entry in files("broker.specs").iterdir() if entry.name.endswith(".csv")
 )
 KEYS = {
+    "certifications.csv": ("provider", "region", "certification"),
     "countries.csv": ("country",),
-    "egress.csv": ("provider", "region", "kind"),
+    "egress.csv": ("provider", "region", "to", "kind", "up_to_gb"),
     "gpu_aliases.csv": ("spelling", "provider"),
     "gpus.csv": ("name",),
     "llms.csv": ("name",),
@@ -23,6 +24,7 @@ KEYS = {
     "provider_aliases.csv": ("alias",),
     "regions.csv": ("provider", "region"),
     "sold_in.csv": ("provider", "type_prefix"),
+    "storage.csv": ("provider", "region", "kind", "class"),
     "subdivisions.csv": ("country", "code"),
     "user_regions.csv": ("name",),
 }

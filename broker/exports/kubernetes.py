@@ -1,0 +1,188 @@
+"""A plan's services as Kubernetes objects: a Deployment, its Service and its autoscaler each.
+
+One file for each share of a service on a line. Replicas are those that the plan begins with, the
+autoscaler's bounds the fewest and the most that it has there. Pods go to the nodes that carry the
+line's label (the node pools of the Terraform export do), and ask for the GPUs of one replica.
+
+Assumed: the device plugin of the GPU's vendor runs in the cluster, and a metrics adapter serves
+vLLM's own gauge of running requests to the autoscaler, under the name that vLLM gives it.
+Runs are not here: their gangs need a scheduler for them, which the other launchers bring.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from broker.domain.gpu import Stack
+from broker.domain.offer import PriceKind
+from broker.domain.plan import Plan
+from broker.domain.workload import Service
+from broker.exports import vllm
+from broker.exports.files import ExportFile
+from broker.exports.launches import LINE_LABEL, WORKLOAD_LABEL, labels_of, short_name
+from broker.exports.lines import Line, ServingShare, lines
+from broker.exports.yaml_text import yaml_text
+from broker.specs.load import Specs, load_specs
+
+RUNNING_REQUESTS = "vllm:num_requests_running"
+"""The gauge that the autoscaler follows."""
+
+_NAME = "app.kubernetes.io/name"
+_INSTANCE_TYPE = "node.kubernetes.io/instance-type"
+_REGION = "topology.kubernetes.io/region"
+_GPUS = {Stack.CUDA: "nvidia.com/gpu", Stack.ROCM: "amd.com/gpu"}
+_IMAGES = {Stack.CUDA: vllm.CUDA_IMAGE, Stack.ROCM: vllm.ROCM_IMAGE}
+_WELL_KNOWN = frozenset({"aws", "azure", "gcp"})
+"""Clouds that set the well-known labels of a node to their own names of machine and region."""
+
+_PROBE_S = 10
+_LEAST_START_S = 1200
+"""A download of the weights may take longer than a start from a full cache."""
+
+
+def export(plan: Plan) -> tuple[ExportFile, ...]:
+    """Write the objects of each share of a service; a plan without one has none."""
+    specs = load_specs()
+    services = {one.name: one for one in plan.workloads.services}
+    return tuple(
+        _file(line, share, services[share.assignment.service], specs)
+        for line in lines(plan)
+        if line.offer.hardware.stack in _GPUS
+        for share in line.serving
+    )
+
+
+def _file(line: Line, share: ServingShare, service: Service, specs: Specs) -> ExportFile:
+    subject = f"{service.name}-{share.assignment.user_region}"
+    name = short_name(subject, of=f"{line.id} {share.assignment.candidate.id}")
+    recipe = vllm.recipe(share.assignment.candidate, service, specs.llm(service.model), copies=1)
+    labels = {_NAME: name, WORKLOAD_LABEL: short_name(service.name), **labels_of(line)}
+    container = _container(line, share, service, recipe)
+    objects = (
+        _deployment(name, labels, line, share, container=container),
+        _service(name, labels),
+        _autoscaler(name, labels, share),
+    )
+    return ExportFile(f"{name}.yaml", yaml_text(_comments(line, share, recipe), *objects))
+
+
+def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[str]:
+    offer = line.offer
+    yield f"gpubroker plan line {line.id}"
+    yield (
+        f"{share.assignment.service} for {share.assignment.user_region}: "
+        f"{share.least_replicas} to {share.most_replicas} replicas on up to {line.most_nodes} "
+        f"nodes of {offer.hardware.shape.gpu_count} {offer.hardware.shape.gpu}, "
+        f"{offer.effective_usd_per_hour:f} USD an hour and node"
+    )
+    for step in share.steps:
+        yield f"{step.from_at:%Y-%m-%dT%H:%MZ} to {step.to_at:%Y-%m-%dT%H:%MZ}: {step.replicas}"
+    if recipe.note:
+        yield recipe.note
+    if share.least_replicas == 0:
+        yield "The plan has times without a replica: an autoscaler of one metric keeps one then."
+
+
+def _deployment(
+    name: str,
+    labels: Mapping[str, str],
+    line: Line,
+    share: ServingShare,
+    *,
+    container: dict[str, object],
+) -> dict[str, object]:
+    pod = {
+        "nodeSelector": _selector(line),
+        "tolerations": _tolerations(line),
+        "containers": [container],
+        "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}],
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "replicas": share.steps[0].replicas,
+            "selector": {"matchLabels": {_NAME: name}},
+            "template": {"metadata": {"labels": dict(labels)}, "spec": pod},
+        },
+    }
+
+
+def _container(
+    line: Line, share: ServingShare, service: Service, recipe: vllm.Recipe
+) -> dict[str, object]:
+    stack = line.offer.hardware.stack
+    start_s = max(_LEAST_START_S, 2 * math.ceil(service.start_up.total_seconds()))
+    health = {"httpGet": {"path": "/health", "port": "http"}, "periodSeconds": _PROBE_S}
+    token = {"secretKeyRef": {"name": "hf-token", "key": "token", "optional": True}}
+    return {
+        "name": "vllm",
+        "image": _IMAGES[stack],
+        "command": ["vllm", "serve", "$(MODEL_ID)"],
+        "args": [
+            *("--served-model-name", recipe.served_name),
+            *("--host", "0.0.0.0", "--port", str(vllm.PORT)),  # noqa: S104 - in a pod of its own
+            *recipe.arguments,
+        ],
+        "env": [
+            {"name": "MODEL_ID", "value": recipe.model_id},
+            {"name": "HF_TOKEN", "valueFrom": token},
+        ],
+        "ports": [{"name": "http", "containerPort": vllm.PORT}],
+        "resources": {"limits": {_GPUS[stack]: share.assignment.candidate.layout.gpus}},
+        "startupProbe": health | {"failureThreshold": math.ceil(start_s / _PROBE_S)},
+        "readinessProbe": health,
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 - shared memory
+    }
+
+
+def _selector(line: Line) -> dict[str, str]:
+    """Name the line's nodes, and their machine and place where the cloud labels nodes so."""
+    offer = line.offer
+    found = {LINE_LABEL: line.label}
+    if offer.provider in _WELL_KNOWN:
+        found |= {_INSTANCE_TYPE: offer.instance_type, _REGION: offer.place.region}
+    return found
+
+
+def _tolerations(line: Line) -> list[dict[str, str]]:
+    """Stand the marks that keep other pods off nodes with GPUs, and off Azure's spot nodes."""
+    gpu = _GPUS[line.offer.hardware.stack]
+    found = [{"key": gpu, "operator": "Exists", "effect": "NoSchedule"}]
+    if line.offer.provider == "azure" and line.purchase.price_kind is PriceKind.SPOT:
+        spot = {"key": "kubernetes.azure.com/scalesetpriority", "operator": "Equal"}
+        found.append(spot | {"value": "spot", "effect": "NoSchedule"})
+    return found
+
+
+def _service(name: str, labels: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "selector": {_NAME: name},
+            "ports": [{"name": "http", "port": vllm.PORT, "targetPort": "http"}],
+        },
+    }
+
+
+def _autoscaler(name: str, labels: Mapping[str, str], share: ServingShare) -> dict[str, object]:
+    """Bound the replicas by the plan; another is due where each has as many requests as planned."""
+    rates = [one for one in share.assignment.candidate.rates if one.requests_per_s > 0]
+    busy = max(1, math.floor(min((one.concurrency for one in rates), default=1.0)))
+    metric = {
+        "metric": {"name": RUNNING_REQUESTS},
+        "target": {"type": "AverageValue", "averageValue": str(busy)},
+    }
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name, "labels": dict(labels)},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": max(1, share.least_replicas),
+            "maxReplicas": share.most_replicas,
+            "metrics": [{"type": "Pods", "pods": metric}],
+        },
+    }

@@ -1,0 +1,106 @@
+"""How a replica of the plan is served: the arguments of `vllm serve` that sizing counted with."""
+
+import math
+from dataclasses import dataclass
+
+from broker.domain.candidate import ServingCandidate
+from broker.domain.gpu import Precision
+from broker.domain.llm import LlmModel
+from broker.domain.workload import Service
+from broker.exports.lines import ServingShare
+
+VERSION = "0.11.0"
+CUDA_IMAGE = f"vllm/vllm-openai:v{VERSION}"
+ROCM_IMAGE = "rocm/vllm:latest"
+PORT = 8000
+
+_MEMORY_SHARE = 0.92
+"""Of a GPU's memory: what sizing lets the engine use."""
+
+_LENGTH_STEP = 1024
+_IMAGE_GB = 100
+_DISK_STEP_GB = 10
+_BYTES_16_BIT = 2
+_DOWNLOAD_FACTOR = 1.2
+"""Repositories hold tokenizers and, at times, a second form of the weights."""
+
+_BY_PRECISION = {
+    Precision.BF16: ("--dtype", "bfloat16"),
+    Precision.FP16: ("--dtype", "half"),
+    Precision.FP8: ("--quantization", "fp8"),
+}
+"""What vLLM makes of weights in 16 bits as it loads them; other formats need weights in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What to serve and how: `model_id` is empty where only the user can name the weights."""
+
+    model_id: str
+    served_name: str
+    arguments: tuple[str, ...]
+    note: str
+
+
+def recipe(
+    candidate: ServingCandidate, service: Service, model: LlmModel, *, copies: int
+) -> Recipe:
+    """Say how to serve `copies` replicas of a candidate as one process group on one node."""
+    layout = candidate.layout
+    longest = max(size.input_tokens + size.output_tokens for size in service.sizes)
+    length = math.ceil(longest / _LENGTH_STEP) * _LENGTH_STEP
+    sequences = max((rate.concurrency for rate in candidate.rates), default=1.0)
+    sizes = {
+        "--tensor-parallel-size": layout.tensor,
+        "--pipeline-parallel-size": layout.pipeline,
+        "--data-parallel-size": copies,
+    }
+    arguments = [
+        *_BY_PRECISION.get(candidate.precision, ()),
+        *(word for name, size in sizes.items() if size > 1 for word in (name, str(size))),
+        *("--max-model-len", str(min(length, model.max_context_tokens or length))),
+        *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
+        *("--gpu-memory-utilization", str(_MEMORY_SHARE)),
+    ]
+    model_id, note = _weights(candidate.precision, service.model, model)
+    return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note)
+
+
+def requests_per_s_target(share: ServingShare, service: Service) -> float:
+    """Give the requests/s of one replica at which another is due.
+
+    It is what the plan sends to each at the peak, spares counted in, and never above what one
+    sustains of that mix of sizes: 1 / Σ share_k / rate_k.
+    """
+    busiest = max(share.assignment.steps, key=lambda step: sum(step.requests_per_s))
+    mix = busiest.requests_per_s
+    if not any(mix):
+        mix = tuple(size.share for size in service.sizes)
+    rates = [one.requests_per_s for one in share.assignment.candidate.rates]
+    load = [(part, rate) for part, rate in zip(mix, rates, strict=True) if part and rate]
+    sustained = sum(part for part, _ in load) / sum(part / rate for part, rate in load)
+    planned = sum(busiest.requests_per_s) / busiest.replicas
+    return float(f"{min(planned, sustained) if planned else sustained:.4g}")
+
+
+def disk_gb(model: LlmModel) -> int:
+    """Give the GB of disk that serving needs: image, working files, and the weights in 16 bits.
+
+    Processes of one node share the files.
+    """
+    weights_gb = _BYTES_16_BIT * model.params_b * _DOWNLOAD_FACTOR
+    return math.ceil((_IMAGE_GB + weights_gb) / _DISK_STEP_GB) * _DISK_STEP_GB
+
+
+def _weights(precision: Precision, named: str, model: LlmModel) -> tuple[str, str]:
+    """Give the repository of the weights; where it is the user's to name, why."""
+    if precision not in _BY_PRECISION:
+        return "", (
+            f"The plan counts with weights in {precision}: name a checkpoint of {model.hf_id} in "
+            "them in MODEL_ID; vLLM reads the method from it."
+        )
+    if "/" in named:
+        return named, ""
+    if named.lower() != model.name:
+        return "", f"The plan is for {named}: name its weights in MODEL_ID."
+    return model.hf_id, ""

@@ -1,0 +1,97 @@
+"""The cost of a plan by week: each cost line shared out over the time that it pays for.
+
+A purchase is shared out by its node-hours (the price of a line does not change inside the
+horizon), data that a run needs falls into the week in which the run starts, and what names neither
+is spread evenly. The parts of a line add up to it, to the micro-dollar.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from broker.domain.plan import CostLine, Plan
+from broker.domain.quantities import quantize_usd
+from broker.exports.buying import Kind, kind_of
+
+_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """Seven days of the horizon, or the rest of it."""
+
+    from_at: datetime
+    to_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WeekCost:
+    """The part of a cost line that falls into one week."""
+
+    week: Week
+    line: CostLine
+    kind: Kind
+    provider: str
+    usd: Decimal
+
+
+def weeks_of(plan: Plan) -> tuple[Week, ...]:
+    """Cut the horizon into weeks from its start."""
+    horizon = plan.workloads.horizon
+    starts = [horizon.start + number * _WEEK for number in range(-(-horizon.days // 7))]
+    return tuple(Week(start, min(start + _WEEK, horizon.end)) for start in starts)
+
+
+def week_costs(plan: Plan) -> tuple[WeekCost, ...]:
+    """Share out every cost line; parts of nothing are left out."""
+    weeks = weeks_of(plan)
+    return tuple(
+        WeekCost(week, line, *_whose(plan, line), usd=usd)
+        for line in plan.cost_lines
+        for week, usd in zip(weeks, _parts(line.usd, _weights(plan, line, weeks)), strict=True)
+        if usd
+    )
+
+
+def _whose(plan: Plan, line: CostLine) -> tuple[Kind, str]:
+    """Find how a line is paid, and to whom."""
+    offers = {offer.key: offer for offer in plan.offers}
+    for one in plan.purchases:
+        if one.id == line.subject:
+            return kind_of(one.price_kind), offers[one.offer].provider
+    machines = {offer.machine: offer.provider for offer in plan.offers}
+    for run in plan.training:
+        if run.run == line.subject:
+            return Kind.OTHER, machines[run.machine]
+    return Kind.OTHER, ""
+
+
+def _weights(plan: Plan, line: CostLine, weeks: Sequence[Week]) -> list[Decimal]:
+    for one in plan.purchases:
+        if one.id == line.subject and one.steps:
+            return [
+                sum(_overlap_s(week, step.from_at, step.to_at) * step.nodes for step in one.steps)
+                or Decimal(0)
+                for week in weeks
+            ]
+    for run in plan.training:
+        if run.run == line.subject:
+            start = run.steps[0].from_at
+            return [Decimal(week.from_at <= start < week.to_at) for week in weeks]
+    return [_overlap_s(week, week.from_at, week.to_at) for week in weeks]
+
+
+def _overlap_s(week: Week, start: datetime, end: datetime) -> Decimal:
+    seconds = (min(end, week.to_at) - max(start, week.from_at)).total_seconds()
+    return Decimal(max(0, round(seconds)))
+
+
+def _parts(usd: Decimal, weights: Sequence[Decimal]) -> Iterator[Decimal]:
+    """Round the running sum, so that what one part loses the next one gains."""
+    whole, so_far, given = sum(weights), Decimal(0), Decimal(0)
+    for weight in weights:
+        so_far += weight
+        reached = quantize_usd(usd * so_far / whole)
+        yield reached - given
+        given = reached

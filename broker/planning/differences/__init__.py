@@ -1,0 +1,1 @@
+"""What changed between two plans: the lines, the cost by its causes, and the steps to get there."""

@@ -1,0 +1,47 @@
+"""Two plans for the same demand, side by side."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from broker.domain.explanation import OtherPlan, Outcome, UsdRange
+from broker.domain.plan import SMALLEST_GAP, Plan, Purchase, Status
+from solver.milp.optimize import Optimum
+
+
+def other_plan(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0)) -> OtherPlan:
+    """Hold another plan against this one; none under its rules costs less than `least_usd`."""
+    if optimum.status is Status.INFEASIBLE:
+        ended = Outcome.UNKNOWN if optimum.ran_out_of_time else Outcome.NONE
+        return OtherPlan(outcome=ended)
+    return OtherPlan(
+        outcome=Outcome.FOUND,
+        total_usd=optimum.total_usd,
+        dearer=dearer(plan, optimum, least_usd=least_usd),
+        buys=_more(optimum.purchases, plan.purchases),
+        drops=less_bought(plan, optimum),
+    )
+
+
+def dearer(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0)) -> UsdRange:
+    """Say how much more another plan costs than this one, at least and at most."""
+    least = min(max(proven_usd(optimum), least_usd), optimum.total_usd)
+    return UsdRange(least_usd=least - plan.total_usd, most_usd=optimum.total_usd - plan.total_usd)
+
+
+def proven_usd(optimum: Optimum | Plan) -> Decimal:
+    """Give what a plan costs at least; a gap of the solver's own tolerance is none."""
+    is_exact = optimum.gap_fraction <= SMALLEST_GAP
+    return optimum.total_usd if is_exact else optimum.bound_usd
+
+
+def less_bought(plan: Plan, optimum: Optimum) -> tuple[str, ...]:
+    """List the lines of the plan of which the other one buys less."""
+    return _more(plan.purchases, optimum.purchases)
+
+
+def _more(first: Sequence[Purchase], second: Sequence[Purchase]) -> tuple[str, ...]:
+    """List the lines of which the first plan has more node-hours, those with the most first."""
+    hours = {one.id: one.node_hours for one in second}
+    more = {one.id: one.node_hours - hours.get(one.id, Decimal(0)) for one in first}
+    found = [name for name, extra in more.items() if extra > 0]
+    return tuple(sorted(found, key=lambda name: (-more[name], name)))

@@ -1,0 +1,77 @@
+"""What every answer rests on: the plan, its case, the catalog, and the processes that plan anew."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from broker.domain.case import Case
+from broker.domain.plan import Plan
+from broker.domain.workload import Workloads
+from broker.planning.case import CaseReport
+from broker.planning.catalog_view import CatalogView
+from broker.planning.plans import case_of
+from broker.settings import Settings
+from broker.specs.load import Specs
+from solver.milp.pool import SolverPool
+from solver.milp.solve import Limits
+
+Progress = Callable[[str], None]
+WORKERS = 2
+_SHORTEST_S = 1.0
+_ResultT = TypeVar("_ResultT")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a case is built from anew where options have to be sized anew."""
+
+    view: CatalogView
+    specs: Specs
+    settings: Settings
+
+    def case_of(self, workloads: Workloads) -> Case:
+        """Build the case of other workloads over the same catalog."""
+        return case_of(workloads, self.view, self.specs, self.settings).case
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The plan that is asked about, all that it was made from, and the time there is."""
+
+    plan: Plan
+    report: CaseReport
+    sources: Sources
+    pool: SolverPool
+    ends_at_s: float
+    progress: Progress
+    clock: Callable[[], float] = time.monotonic
+
+    @property
+    def case(self) -> Case:
+        """Give the case of the plan."""
+        return self.report.case
+
+    @property
+    def left_s(self) -> float:
+        """Give the seconds that are left."""
+        return max(0.0, self.ends_at_s - self.clock())
+
+    def limits(self, share: float = 1.0) -> Limits:
+        """Give each solve the gap of the plan, and a share of the time that is left."""
+        settings = self.plan.settings
+        time_limit_s = max(_SHORTEST_S, self.left_s * min(1.0, share))
+        return Limits(settings.gap_fraction, time_limit_s, settings.seed)
+
+    def exact_limits(self, share: float = 1.0) -> Limits:
+        """Give a solve a share of the time to close the gap."""
+        return replace(self.limits(share), gap_fraction=0.0)
+
+    def all_of(self, pending: Sequence[Future[_ResultT]]) -> list[_ResultT | None]:
+        """Wait for solves; those not begun when the time is up are given up: None."""
+        results: list[_ResultT | None] = []
+        for future in pending:
+            is_given_up = not self.left_s and future.cancel()
+            results.append(None if is_given_up else future.result())
+        return results

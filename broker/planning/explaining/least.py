@@ -1,0 +1,92 @@
+"""The fewest steps of a rule that let a plan exist, others being what they are."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from broker.domain.workload import Workloads
+from broker.planning.explaining.policy_rules import BUDGET, QUOTA, UPFRONT
+from broker.planning.explaining.probing import Prober, Steps
+from broker.planning.searches import Search
+from solver.milp.elastic import Raisable, Raised
+
+_ROUNDING_USD = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """So many steps are enough; `is_least` says that one less is proven not to be."""
+
+    steps: int
+    is_least: bool
+
+
+def least_steps(prober: Prober, name: str, others: Steps) -> Search[Least | None]:
+    """Find the fewest steps of a rule; None where all of them are not enough, as far as known."""
+    rule = prober.rules[name]
+    enough = yield from prober.exists({**others, name: rule.steps})
+    if not enough:
+        return None
+    low, high, is_proven = 0, rule.steps, True
+    guess = yield from _guess(prober, name, others)
+    while high - low > 1 and prober.ground.left_s:
+        middle = _between(low, high, guess)
+        found = yield from prober.exists({**others, name: middle})
+        if found:
+            high = middle
+        else:
+            low, is_proven = middle, found is False
+    return Least(high, is_least=is_proven and high - low == 1)
+
+
+def guesses(prober: Prober, names: Sequence[str], others: Steps) -> Search[dict[str, int]]:
+    """Solve for the steps of those rules that are numbers in the program, all at once."""
+    may = _raisable(names)
+    if not (may.quotas or may.upfront or may.budget):
+        return {}
+    found = yield from prober.least_raise(others, may)
+    if found is None:
+        return {}
+    workloads = prober.ground.plan.workloads
+    steps = {name: _steps(name, found, workloads) for name in names}
+    return {name: count for name, count in steps.items() if count is not None and count > 0}
+
+
+def _guess(prober: Prober, name: str, others: Steps) -> Search[int | None]:
+    found = yield from guesses(prober, [name], others)
+    return found.get(name)
+
+
+def _between(low: int, high: int, guess: int | None) -> int:
+    """Take the guess first, then one less; else the middle."""
+    if guess is not None and low < guess < high:
+        return guess
+    if guess is not None and low < guess - 1 and guess == high:
+        return guess - 1
+    return (low + high) // 2
+
+
+def _raisable(names: Sequence[str]) -> Raisable:
+    quotas = [_quota(name) for name in names if name.startswith(f"{QUOTA}[")]
+    return Raisable(tuple(quotas), upfront=UPFRONT in names, budget=BUDGET in names)
+
+
+def _quota(name: str) -> int:
+    return int(name.removeprefix(f"{QUOTA}[").partition("]")[0])
+
+
+def _steps(name: str, found: Raised, workloads: Workloads) -> int | None:
+    policy = workloads.policy
+    if name == UPFRONT:
+        return _dollars(policy.commitments.max_upfront_usd, found.upfront_usd)
+    if name == BUDGET:
+        return _dollars(policy.budget_usd_per_month, found.budget_usd_per_month)
+    return found.quota_gpus[_quota(name)] if name.startswith(f"{QUOTA}[") else None
+
+
+def _dollars(given: Decimal | None, more: object) -> int | None:
+    """Count the whole dollars from the given amount, cents left off, to what is enough."""
+    if given is None or not isinstance(more, float):
+        return None
+    return math.ceil(float(given) - int(given) + more - _ROUNDING_USD)

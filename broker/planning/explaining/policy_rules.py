@@ -1,0 +1,107 @@
+"""The rules over the whole plan: policy and quotas."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from broker.domain.offer import Offer, Payment
+from broker.domain.workload import Policy, Sharing, Workloads
+from broker.planning.explaining.rules import Rule, ladder, without_entry
+from broker.planning.explaining.workload_rules import run_rules, service_rules
+
+_MOST_GPUS = 100_000
+_MOST_USD = 100_000_000
+_MOST_GROUPS = 4
+QUOTA, UPFRONT, BUDGET = (
+    "quotas",
+    "policy.commitments.max_upfront_usd",
+    "policy.budget_usd_per_month",
+)
+ALLOWED = ("policy.providers.allow", "policy.regions.allow")
+
+
+def all_rules(
+    workloads: Workloads, offers: Sequence[Offer], *, may_extend: bool = False
+) -> tuple[Rule, ...]:
+    """List every rule of a workloads file that has a looser value, those of the policy first."""
+    found = [*_quotas(workloads), *_policy(workloads.policy, offers)]
+    for number, service in enumerate(workloads.services):
+        found.extend(service_rules(number, service))
+    for number, run in enumerate(workloads.training):
+        found.extend(run_rules(number, run, workloads.horizon, may_extend=may_extend))
+    return tuple(rule for rule in found if rule.steps > 0)
+
+
+def _quotas(workloads: Workloads) -> Iterator[Rule]:
+    for number, quota in enumerate(workloads.quotas):
+        yield _amount(f"{QUOTA}[{number}].gpus", f"{QUOTA}.{number}.gpus", quota.gpus)
+
+
+def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
+    cap, budget = policy.commitments.max_upfront_usd, policy.budget_usd_per_month
+    if cap is not None:
+        yield _money(UPFRONT, cap, can_save=True)
+    if budget is not None:
+        yield _money(BUDGET, budget, can_save=False)
+    yield from _commitments(policy, offers)
+    yield from _lists(policy)
+    groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
+    place = "policy.max_groups"
+    yield ladder(place, place, str(policy.max_groups), groups, is_sized=False)
+    if policy.sharing is Sharing.SPLIT:
+        place = "policy.sharing"
+        together = [(Sharing.CONVERGED, Sharing.CONVERGED.value)]
+        yield ladder(place, place, policy.sharing.value, together, is_sized=False)
+    if not policy.allow_stale:
+        place = "policy.allow_stale"
+        yield ladder(place, place, "false", [(True, "true")], is_sized=True)
+
+
+def _commitments(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
+    given = policy.commitments
+    terms = {one.commitment.term_months for one in offers if one.commitment is not None}
+    longer = [(term, str(term)) for term in sorted(terms) if term > given.max_term_months]
+    place = "policy.commitments.max_term_months"
+    yield ladder(place, place, str(given.max_term_months), longer, is_sized=True)
+    if set(given.payments) != set(Payment):
+        place = "policy.commitments.payments"
+        listed = ", ".join(given.payments) or "none"
+        yield ladder(place, place, listed, [(tuple(Payment), "any")], is_sized=True)
+
+
+def _lists(policy: Policy) -> Iterator[Rule]:
+    for place, allowed in zip(ALLOWED, (policy.providers.allow, policy.regions.allow), strict=True):
+        if allowed:
+            yield ladder(place, place, ", ".join(allowed), [((), "any")], is_sized=True)
+    for name in policy.providers.deny:
+        yield without_entry("policy.providers.deny", name, lambda some: some.policy.providers.deny)
+    for name in policy.regions.deny:
+        yield without_entry("policy.regions.deny", name, lambda some: some.policy.regions.deny)
+    for name in policy.certifications:
+        yield without_entry("policy.certifications", name, lambda some: some.policy.certifications)
+
+
+def _amount(path: str, place: str, gpus: int) -> Rule:
+    return Rule(
+        path=path,
+        value=str(gpus),
+        steps=_MOST_GPUS,
+        edits=lambda _, step: {place: gpus + step},
+        text=lambda step: str(gpus + step) if step < _MOST_GPUS else "no limit",
+    )
+
+
+def _money(path: str, usd: Decimal, *, can_save: bool) -> Rule:
+    """Raise a limit in whole dollars; the first step goes to the next one."""
+    whole = int(usd)
+
+    def raised(step: int) -> int:
+        return whole + step
+
+    return Rule(
+        path=path,
+        value=f"{usd:,.2f}",
+        steps=_MOST_USD,
+        edits=lambda _, step: {path: Decimal(raised(step))},
+        text=lambda step: f"{raised(step):,}" if step < _MOST_USD else "no limit",
+        can_save=can_save,
+    )

@@ -1,0 +1,267 @@
+"""Why an offer is not in a plan: the first thing that keeps it out, or what its use would cost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from broker.catalog.gates import Quarantined
+from broker.domain.case import Case, committed_hours
+from broker.domain.errors import ConfigurationError
+from broker.domain.explanation import OtherPlan, Outcome, Verdict, WhyNot
+from broker.domain.offer import Offer
+from broker.domain.plan import SMALLEST_GAP, Status
+from broker.domain.workload import Policy
+from broker.planning.explaining.cases import (
+    at_price,
+    left_unused,
+    rents_beside_commitments,
+    spread_usd_per_hour,
+    without_offers,
+)
+from broker.planning.explaining.compared import other_plan, proven_usd
+from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
+from broker.planning.explaining.ground import Ground
+from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
+from broker.planning.filters import why_not as first_rule
+from broker.planning.nearest import unknown
+from broker.planning.plans import freshness_of
+from solver.milp.constraints.quota import is_under
+from solver.milp.forced import forced_optimum
+from solver.milp.optimize import Optimum
+from solver.milp.prune import prune
+
+_DEARER_THAN_ANY_USD = Decimal(10) ** 12
+"""Stands for the cost of a plan where there is none."""
+
+_SHARE = 0.2
+"""The part of the time that is left which one solve may take: an entry price takes about four."""
+
+
+def why_not(ground: Ground, name: str) -> WhyNot:
+    """Say why an offer is not in the plan.
+
+    Raises:
+        ConfigurationError: the catalog has no such offer.
+    """
+    offer, held = _find(ground, name)
+    if any(one.id == offer.key for one in ground.plan.purchases):
+        return WhyNot(offer=offer.key, verdict=Verdict.IN_PLAN, reason="the plan buys it")
+    if held is not None:
+        reason = f"a trust gate holds it back: {held.reason.replace('_', ' ')}"
+        told = (held.detail,) if held.detail else ()
+        return WhyNot(offer=offer.key, verdict=Verdict.HELD_BACK, reason=reason, details=told)
+    policy = ground.plan.workloads.policy
+    freshness = freshness_of(ground.sources.view, ground.sources.settings)
+    rule = first_rule(offer, policy, freshness)
+    if rule is not None:
+        details = tuple(_rule_details(offer, policy, rule))
+        return WhyNot(offer=offer.key, verdict=Verdict.RULED_OUT, reason=rule, details=details)
+    return _by_work(ground, offer)
+
+
+def _find(ground: Ground, name: str) -> tuple[Offer, Quarantined | None]:
+    view = ground.sources.view
+    wanted = name.strip().lower()
+    held = {one.offer.key.lower(): one for one in view.quarantined}
+    offers = {one.key.lower(): one for one in view.offers}
+    if wanted in offers:
+        return offers[wanted], None
+    if wanted in held:
+        return held[wanted].offer, held[wanted]
+    same = [one for one in view.all_offers if one.machine.lower() == wanted]
+    if len(same) == 1:
+        return _find(ground, same[0].key)
+    if same:
+        raise ConfigurationError(
+            f"{name!r} is a machine that can be bought in {len(same)} ways",
+            hint=f"name one of: {', '.join(one.key for one in same)}",
+        )
+    keys = [one.key for one in view.all_offers]
+    raise unknown("offer", name, keys, where="gpubroker offers --format csv")
+
+
+def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
+    """Put the rule's own value beside what the offer has."""
+    if rule == "provider not allowed":
+        yield f"policy.providers: {_said(policy.providers.allow, policy.providers.deny)}"
+    elif rule == "region not allowed":
+        place = offer.place
+        yield f"policy.regions: {_said(policy.regions.allow, policy.regions.deny)}"
+        yield f"it lies in {place.region}, {place.country or 'a country that is not known'}"
+    elif rule == "certification missing":
+        missing = sorted(set(policy.certifications) - set(offer.certifications))
+        yield f"policy.certifications asks for {', '.join(missing)}"
+    elif rule == "price too old":
+        yield f"seen {offer.provenance.observed_at:%Y-%m-%d %H:%M}; see policy.allow_stale"
+    elif rule == "commitment beyond the policy" and offer.commitment is not None:
+        limits = policy.commitments
+        yield (
+            f"it is for {offer.commitment.term_months} months, {offer.commitment.payment.value}; "
+            f"policy.commitments allows {limits.max_term_months} months, "
+            f"{', '.join(limits.payments) or 'no payment'}"
+        )
+    elif rule == "sold in larger numbers only":
+        yield f"at least {offer.limits.min_nodes} nodes"
+
+
+def _said(allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
+    allowed = f"allow {', '.join(allow)}" if allow else "all are allowed"
+    return f"{allowed}; deny {', '.join(deny)}" if deny else allowed
+
+
+def _by_work(ground: Ground, offer: Offer) -> WhyNot:
+    found = could_do(ground.case, offer)
+    if not found:
+        details = (
+            *time_reasons(ground.case, offer),
+            *unfit_reasons(ground.plan.workloads, offer, ground.sources),
+        )
+        return WhyNot(
+            offer=offer.key,
+            verdict=Verdict.UNFIT,
+            reason="no workload can run on it",
+            details=details,
+        )
+    return _Forcing(ground, offer, found).answer()
+
+
+@dataclass(slots=True)
+class _Forcing:
+    """The forced re-solves of one offer."""
+
+    ground: Ground
+    offer: Offer
+    found: tuple[str, ...]
+
+    def answer(self) -> WhyNot:
+        case, key = self.ground.case, self.offer.key
+        now = spread_usd_per_hour(self.offer)
+        self.ground.progress("planning with the offer used")
+        forced = self._forced_at(now)
+        if forced.status is Status.INFEASIBLE:
+            return self._impossible(forced)
+        instead = other_plan(self.ground.plan, forced, least_usd=self.ground.plan.bound_usd)
+        first: dict[Decimal, Optimum] = {now: forced}
+        question = Question(
+            offer=key,
+            now_usd_per_hour=now,
+            fewest_node_hours=fewest_hours(case),
+            decides_others=rents_beside_commitments(case, key),
+        )
+        entry = entry_price(
+            question,
+            lambda price: first.get(price) or self._forced_at(price),
+            _Rest(self.ground, key, decides_others=question.decides_others).at,
+        )
+        return WhyNot(
+            offer=key,
+            verdict=Verdict.DEARER,
+            reason=_dearer(instead),
+            details=tuple(self._details()),
+            could_do=self.found,
+            instead=instead,
+            entry=entry,
+        )
+
+    def _forced_at(self, price: Decimal) -> Optimum:
+        self.ground.progress(f"planning with the offer used at {price:,.4f} USD an hour")
+        case = at_price(self.ground.case, self.offer.key, price)
+        limits = self.ground.exact_limits(_SHARE)
+        return self.ground.pool.submit(forced_optimum, case, self.offer.key, limits).result()
+
+    def _impossible(self, forced: Optimum) -> WhyNot:
+        is_unknown = forced.ran_out_of_time
+        return WhyNot(
+            offer=self.offer.key,
+            verdict=Verdict.UNKNOWN if is_unknown else Verdict.IMPOSSIBLE,
+            reason="no plan that uses it was found in the time"
+            if is_unknown
+            else "no plan that uses it keeps every rule",
+            details=() if is_unknown else tuple(self._limits()),
+            could_do=self.found,
+            instead=OtherPlan(outcome=Outcome.UNKNOWN if is_unknown else Outcome.NONE),
+        )
+
+    def _details(self) -> Iterator[str]:
+        better = prune(self.ground.case).dominated.get(self.offer.machine)
+        if better is not None:
+            yield f"{better} does all that it can do for no more"
+        yield from time_reasons(self.ground.case, self.offer)
+
+    def _limits(self) -> Iterator[str]:
+        """Name the rules that bear on the offer, as one of them must stand in its way."""
+        workloads = self.ground.plan.workloads
+        for number, quota in enumerate(workloads.quotas):
+            if is_under(self.offer, quota):
+                yield f"quotas[{number}] leaves {quota.gpus} GPUs for it and those like it"
+        if self.offer.stock is not None:
+            yield f"its stock is {self.offer.stock[1]} GPUs"
+        budget = workloads.policy.budget_usd_per_month
+        if budget is not None:
+            yield f"policy.budget_usd_per_month is {budget:,.2f}"
+        cap = workloads.policy.commitments.max_upfront_usd
+        if cap is not None and self.offer.commitment is not None:
+            yield f"policy.commitments.max_upfront_usd is {cap:,.2f}"
+        if committed_hours(self.offer) > Decimal(str(workloads.horizon.hours)):
+            yield (
+                "it outlives the horizon, so services must fill it for its break-even share "
+                "of the time"
+            )
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The best plan without the offer; solved where the plan itself does not say it."""
+
+    ground: Ground
+    offer: str
+    decides_others: bool
+    known: dict[Decimal | None, Rest] = field(default_factory=dict)
+
+    def at(self, price: Decimal) -> Rest:
+        """Give what it costs, at a price of the offer where that decides anything."""
+        plan = self.ground.plan
+        known = self.known
+        name = price if self.decides_others else None
+        if name not in known:
+            if not self.decides_others and plan.gap_fraction <= SMALLEST_GAP:
+                known[name] = Rest(plan.total_usd, plan.total_usd)
+            else:
+                known[name] = self._solved(price)
+        return known[name]
+
+    def _solved(self, price: Decimal) -> Rest:
+        plan, limits = self.ground.plan, self.ground.exact_limits(_SHARE)
+        self.ground.progress("planning without the offer")
+        optimum = self.ground.pool.optimize(self._case(price), limits).result()
+        has_plan = optimum.status is not Status.INFEASIBLE
+        if self.decides_others:
+            if has_plan:
+                return Rest(proven_usd(optimum), optimum.total_usd)
+            least = optimum.bound_usd if optimum.ran_out_of_time else _DEARER_THAN_ANY_USD
+            return Rest(least, _DEARER_THAN_ANY_USD)
+        least = max(plan.bound_usd, proven_usd(optimum) if has_plan else optimum.bound_usd)
+        most = min(plan.total_usd, optimum.total_usd) if has_plan else plan.total_usd
+        return Rest(min(least, most), most)
+
+    def _case(self, price: Decimal) -> Case:
+        if not self.decides_others:
+            return without_offers(self.ground.case, {self.offer})
+        return left_unused(at_price(self.ground.case, self.offer, price), self.offer)
+
+
+def _dearer(instead: OtherPlan) -> str:
+    if instead.dearer is None:
+        return "no rule keeps it out"
+    least, most = instead.dearer.least_usd, instead.dearer.most_usd
+    if most < 0:
+        return (
+            f"no rule keeps it out: a plan that uses it costs {-most:,.2f} USD less, which the "
+            "gap of this plan left open"
+        )
+    if least == most:
+        return f"no rule keeps it out: the cheapest plan that uses it costs {most:,.2f} USD more"
+    return (
+        f"no rule keeps it out: the cheapest plan that uses it costs between {least:,.2f} and "
+        f"{most:,.2f} USD more"
+    )

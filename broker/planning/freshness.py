@@ -1,0 +1,35 @@
+"""How old a price may be before it is shown and not planned with."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from broker.domain.offer import Evidence, Offer, PriceKind
+
+NEVER = timedelta.max
+"""The limit of recordings: they are for trying out, and are dated by their facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old a price may be, and the instant from which ages count."""
+
+    as_of: datetime
+    spot: timedelta
+    other: timedelta
+
+    def limit(self, kind: str) -> timedelta:
+        """Give the age that a price of a kind may have."""
+        return self.spot if kind == PriceKind.SPOT else self.other
+
+
+def is_stale(offer: Offer, freshness: Freshness) -> bool:
+    """Tell whether a price is past its own last day, or older than its kind may be.
+
+    A sheet's rows without a last day do not age.
+    """
+    seen = offer.provenance
+    if seen.valid_until is not None:
+        return seen.valid_until < freshness.as_of
+    if seen.evidence is Evidence.SHEET:
+        return False
+    return freshness.as_of - seen.observed_at > freshness.limit(offer.price_kind)

@@ -1,0 +1,122 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from price_lists import GATES, a_reading, after, an_offer
+from report_plans import report_plan
+
+from broker.catalog.store import open_catalog
+from broker.domain.errors import ConfigurationError
+from broker.domain.explanation import Explanation, LineReason, OtherPlan, Outcome, UsdRange
+from broker.domain.offer import Offer
+from broker.domain.plan import Plan
+from broker.planning.exporting import export_plan, price_paths
+from broker.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.json"
+    path.write_text(report_plan().model_dump_json(by_alias=True), encoding="utf-8")
+    return path
+
+
+def _bought(offer: Offer) -> Plan:
+    """Let the plan's last purchase be of an offer of the catalog."""
+    plan = report_plan()
+    last = plan.purchases[-1].model_copy(update={"offer": offer.key})
+    return plan.model_copy(update={"purchases": (*plan.purchases[:-1], last)})
+
+
+def test_the_catalog_tells_what_the_bought_offers_cost_before(settings: Settings) -> None:
+    catalog = open_catalog(settings.database_path)
+    for hours, usd in ((0, "16"), (10, "15")):
+        reading = a_reading(an_offer(usd, name="n0", seen_at=after(hours)))
+        catalog.replace(reading, GATES, now=after(hours))
+    plan = _bought(an_offer("15", name="n0"))
+    (path,) = price_paths(plan, catalog)  # the others were never seen here
+    assert path.offer == plan.purchases[-1].offer
+    assert [step.usd_per_hour for step in path.steps] == [Decimal(16), Decimal(15)]
+    assert path.steps[0].to_at == path.steps[1].from_at == after(10)
+    assert path.steps[1].to_at == max(plan.catalog.as_of, after(10))
+
+
+def test_a_report_makes_no_database(file: Path, settings: Settings) -> None:
+    (page,) = export_plan(file, "html", settings)
+    assert "there is no history to draw" in page.text
+    assert not settings.database_path.exists()
+
+
+def _explanation(plan: Plan, total_usd: Decimal) -> Explanation:
+    line = plan.purchases[1]
+    runner_up = OtherPlan(
+        outcome=Outcome.FOUND,
+        total_usd=total_usd + 7,
+        dearer=UsdRange(least_usd=Decimal(7), most_usd=Decimal(7)),
+        buys=("acme/box/here@spot",),
+    )
+    reason = LineReason(
+        line=line.id,
+        usd=line.usd,
+        workloads=("chat",),
+        why="no rule binds it; it is the cheapest per request of 3 ways to buy",
+        binding=(),
+        runner_up=runner_up,
+        rank_count=1,
+        rivals_count=3,
+    )
+    return Explanation(
+        status=plan.status,
+        snapshot=plan.catalog.snapshot,
+        workloads_sha256=plan.workloads_sha256,
+        total_usd=total_usd,
+        bound_usd=plan.bound_usd,
+        lines=(reason,),
+    )
+
+
+def test_an_explanation_is_told_beside_its_line(
+    file: Path, settings: Settings, tmp_path: Path
+) -> None:
+    plan = report_plan()
+    explained = tmp_path / "why.json"
+    explained.write_text(_explanation(plan, plan.total_usd).model_dump_json(by_alias=True))
+    (page,) = export_plan(file, "html", settings, explained)
+    told = (
+        "No rule binds it; it is the cheapest per request of 3 ways to buy. Without it: the best "
+        "plan costs 7.00 USD more, buying more of acme/box/here@spot."
+    )
+    assert page.text.count(told) == 1
+
+
+def test_an_explanation_of_another_plan_is_refused(
+    file: Path, settings: Settings, tmp_path: Path
+) -> None:
+    plan = report_plan()
+    explained = tmp_path / "why.json"
+    explained.write_text(_explanation(plan, plan.total_usd + 1).model_dump_json(by_alias=True))
+    with pytest.raises(ConfigurationError, match="explains another plan"):
+        export_plan(file, "html", settings, explained)
+
+
+def test_an_explanation_has_no_place_in_other_forms(
+    file: Path, settings: Settings, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="--to csv has no place"):
+        export_plan(file, "csv", settings, tmp_path / "why.json")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", None])
+def test_what_is_no_explanation_is_refused(
+    text: str | None, file: Path, settings: Settings, tmp_path: Path
+) -> None:
+    explained = tmp_path / "why.json"
+    if text is not None:
+        explained.write_text(text)
+    with pytest.raises(ConfigurationError, match="explanation"):
+        export_plan(file, "html", settings, explained)
