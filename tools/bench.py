@@ -28,10 +28,10 @@ from broker.planning.plans import case_of
 from broker.planning.service import PlanningService, open_service
 from broker.planning.workloads_file import read_workloads
 from broker.settings import load_settings
+from solver.milp.build import build_sets
 from solver.milp.optimize import optimize
 from solver.milp.program import build_program
 from solver.milp.prune import prune
-from solver.milp.build import build_sets
 from solver.milp.solve import Limits
 
 _Result = TypeVar("_Result")

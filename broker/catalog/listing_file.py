@@ -173,6 +173,4 @@ def _rows(entries: Iterable[Entry]) -> Iterator[tuple[int, str, str, str]]:
 
 def _read_only(path: Path) -> sqlite3.Connection:
     # Its listing may be dropped, and the connection closed, in another thread.
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
-    )
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)

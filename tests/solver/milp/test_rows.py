@@ -184,7 +184,9 @@ def test_rows_of_whole_nodes() -> None:
     month = offer("1", gpus=2, kind=PriceKind.RESERVED, term_months=1)
     file = workloads(services=[service_entry(3, 3)], slot="24 h", policy={"max_groups": 1})
     of = case(file, [pair, month], serving=[serving(pair, [1])], owned=[(pair, 1)])
-    assert _rows(program_of(of), "whole_nodes") == snapshot('whole_nodes[0,0]: -1 <= -2 kind_used[0] +1 on_demand_nodes[0,0] +1 committed_nodes[0]\n')
+    assert _rows(program_of(of), "whole_nodes") == snapshot(
+        "whole_nodes[0,0]: -1 <= -2 kind_used[0] +1 on_demand_nodes[0,0] +1 committed_nodes[0]\n"
+    )
 
 
 def test_rows_of_handover_rate(handover_program: Program) -> None:
