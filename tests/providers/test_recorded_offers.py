@@ -114,6 +114,7 @@ def test_spot_is_a_discount_but_for_the_traps(offers: list[Offer]) -> None:
     assert dear == {
         "azure/Standard_ND96isr_H200_v5/polandcentral",
         "azure/Standard_ND96isr_H200_v5/swedencentral",
+        "vast/m4417-4xB200/US",
     }
     assert all(one.usd_per_hour > firm[one.machine] / 20 for one in spot)
 
