@@ -55,7 +55,7 @@ def test_an_example_is_proven_within_five_percent_and_accepted(
 ) -> None:
     plan = plan_of(name)
     assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
-    assert plan.gap_fraction <= (0.15 if plan.workloads.quotas else 0.05)
+    assert plan.gap_fraction <= 0.05
     violations = verify_plan(
         Plan.model_validate_json(plan.model_dump_json(by_alias=True)),
         parse_workloads(TEXTS[name], name),
