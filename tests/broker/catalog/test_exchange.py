@@ -175,7 +175,11 @@ def test_a_newer_form_says_to_update(catalog: Catalog) -> None:
     assert "update gpubroker" in error.hint
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b""), gzip.compress(b"{}")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no gzip", gzip.compress(b"", mtime=0), gzip.compress(b"{}", mtime=0)],
+    ids=["nothing", "no gzip", "nothing in gzip", "an empty object"],
+)
 def test_a_file_of_another_kind_is_refused(content: bytes) -> None:
     assert "cannot be used" in str(refused(content))
 
