@@ -14,11 +14,17 @@ def solved(solve: Solve) -> Solved:
 
 
 @pytest.fixture
-def verify_changed(solved: Solved, gpubroker: Gpubroker, tmp_path: Path) -> Gpubroker:
-    """Verify the plan with one number of it changed; the path is keys and positions."""
+def verify_changed(solve: Solve, gpubroker: Gpubroker, tmp_path: Path) -> Gpubroker:
+    """Verify a plan that reserves and rents, with one number of it changed.
+
+    The path is keys and positions; RESERVED is the position of the first reservation.
+    """
+    solved = solve("70b-two-continents")
 
     def verify(path: str, new: Callable[[str], object], *options: str) -> Ended:
         plan = json.loads(solved.plan.read_bytes())
+        kinds = [one["price_kind"] for one in plan["purchases"]]
+        path = path.replace("RESERVED", str(kinds.index("reserved")))
         *way, last = [int(key) if key.isdigit() else key for key in path.split(".")]
         at = plan
         for key in way:
@@ -57,10 +63,10 @@ def test_each_small_example_is_accepted(solve: Solve, gpubroker: Gpubroker) -> N
     [
         ("offers.0.usd_per_hour", lambda old: f"{float(old) / 2:.6f}", "the offer differs"),
         ("purchases.0.usd", lambda old: f"{float(old) - 1:.6f}", "purchase_cost of"),
-        ("purchases.1.upfront_usd", lambda _: "0", "upfront_usd is 0.000000; by its offer"),
+        ("purchases.RESERVED.upfront_usd", lambda _: "0", "upfront_usd is 0.000000; by its offer"),
         ("purchases.0.steps.0.nodes", lambda old: int(old) + 1, "node_hours of"),
         ("purchases.0.steps.0.from_at", lambda _: "2026-11-30T22:00:00Z", "not inside the hor"),
-        ("purchases.1.steps.0.to_at", lambda _: "2026-12-30T00:00:00Z", "node_hours of"),
+        ("purchases.RESERVED.steps.0.to_at", lambda _: "2026-12-28T00:00:00Z", "node_hours of"),
         (
             "serving.0.candidate.rates.0.requests_per_s",
             lambda old: float(old) * 1.01,
