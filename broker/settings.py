@@ -71,7 +71,10 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="GPUBROKER_", frozen=True, extra="ignore")
 
     data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("gpubroker"))
-    """Folder of the catalog database."""
+    """Folder of the database and of plans that are kept."""
+
+    database: Annotated[SecretStr | None, Field(repr=False)] = None
+    """SQLAlchemy URL of a PostgreSQL database for a team; without one, SQLite in `data_dir`."""
 
     keys: Annotated[Mapping[str, SecretStr], Field(repr=False)] = Field(default_factory=dict)
     """Keys of providers by name: `lambda_api_key` from GPUBROKER_LAMBDA_API_KEY."""
@@ -112,6 +115,27 @@ class Settings(BaseSettings):
 
     max_row_drop: Annotated[float, Field(ge=0, le=1)] = 0.3
     """Trust gate: a provider that lists fewer rows by more than this share keeps its old offers."""
+
+    slack_webhook_url: Annotated[SecretStr | None, Field(repr=False)] = None
+    """Where alerts go on Slack: an incoming webhook."""
+
+    webhook_url: str | None = None
+    """Where alerts go as signed JSON."""
+
+    webhook_secret: Annotated[SecretStr | None, Field(repr=False)] = None
+    """What the JSON of alerts is signed with (HMAC-SHA256)."""
+
+    smtp_host: str | None = None
+    smtp_port: Annotated[int, Field(gt=0, lt=65536)] = 587
+    smtp_user: str | None = None
+    smtp_password: Annotated[SecretStr | None, Field(repr=False)] = None
+    smtp_starttls: bool = True
+    mail_from: str | None = None
+    mail_to: tuple[str, ...] = ()
+    """Whom alerts are mailed to."""
+
+    alert_file: Path | None = None
+    """A file that alerts are appended to, one JSON object a line."""
 
     @classmethod
     def settings_customise_sources(  # noqa: PLR0917 - the library's signature

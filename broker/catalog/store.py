@@ -15,7 +15,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlmodel import col
 
 from broker.catalog.accepting import accept, accept_import, keep_all
-from broker.catalog.database import open_database, reading, writing
+from broker.store.database import open_database, reading, writing
 from broker.catalog.gates import Gates, Quarantined, Reason
 from broker.catalog.history import newest_instant, next_instant
 from broker.catalog.outcomes import last_outcomes, record

@@ -6,28 +6,12 @@ release. A release is append-only in the same way. Instants are stored as naive 
 money as whole micro-dollars. The payload is the JSON of the offer as it was first observed.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 
-from sqlalchemy import BigInteger, Column, DateTime, Dialect, ForeignKey, Index, Text
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Text
 from sqlmodel import Field, SQLModel
 
-
-class UtcInstant(TypeDecorator[datetime]):
-    """An aware instant, kept as naive UTC: SQLite has no time zones."""
-
-    impl = DateTime
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Drop the zone on the way in, after moving to UTC."""
-        del dialect
-        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Put UTC back on the way out."""
-        del dialect
-        return None if value is None else value.replace(tzinfo=UTC)
+from broker.store.instants import UtcInstant
 
 
 class RefreshRun(SQLModel, table=True):

@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from broker.domain.errors import ConfigurationError
 
-REVISION = "0002"
+REVISION = "0006"
 """The newest migration; a test compares it with the scripts."""
 
 _WRITES = "catalog_writes"
@@ -77,7 +77,7 @@ def upgrade(connection: Connection) -> None:
     from alembic import command  # noqa: PLC0415 - slow to import, needed once in a database's life
     from alembic.config import Config  # noqa: PLC0415 - the same
 
-    with as_file(files("broker.catalog") / "migrations") as scripts:
+    with as_file(files("broker.store") / "migrations") as scripts:
         config = Config()
         config.set_main_option("script_location", str(scripts).replace("%", "%%"))
         config.attributes["connection"] = connection

@@ -12,9 +12,9 @@ from price_lists import GATES, NOON, a_reading, an_offer
 from sqlalchemy import text
 from sqlmodel import SQLModel
 
-import broker.catalog
+import broker.store
 from broker.catalog import tables
-from broker.catalog.database import REVISION, open_database, reading, writing
+from broker.store.database import REVISION, open_database, reading, writing
 from broker.catalog.store import open_catalog
 from broker.domain.errors import ConfigurationError
 
@@ -29,7 +29,7 @@ def test_the_migrations_make_the_tables_that_the_code_has(tmp_path: Path) -> Non
 
 def test_the_known_revision_is_the_newest_script() -> None:
     config = Config()
-    folder = Path(broker.catalog.__path__[0]) / "migrations"
+    folder = Path(broker.store.__path__[0]) / "migrations"
     config.set_main_option("script_location", str(folder))
     assert ScriptDirectory.from_config(config).get_current_head() == REVISION
 
@@ -95,7 +95,7 @@ def test_the_upgrade_goes_back_to_an_empty_database(tmp_path: Path) -> None:
     path = tmp_path / "catalog.sqlite3"
     engine = open_database(path)
     config = Config()
-    folder = Path(broker.catalog.__path__[0]) / "migrations"
+    folder = Path(broker.store.__path__[0]) / "migrations"
     config.set_main_option("script_location", str(folder))
     with writing(engine) as connection:
         config.attributes["connection"] = connection
@@ -113,7 +113,7 @@ def test_a_catalog_of_the_first_version_is_brought_up_with_all_that_it_says(
     catalog.replace(a_reading(an_offer(seen_at=NOON)), GATES, now=NOON)
     before = catalog.state()
     config = Config()
-    config.set_main_option("script_location", str(Path(broker.catalog.__path__[0]) / "migrations"))
+    config.set_main_option("script_location", str(Path(broker.store.__path__[0]) / "migrations"))
     with writing(open_database(path)) as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, "0001")

@@ -1,0 +1,1 @@
+"""What is worth telling someone, and how it reaches them once."""

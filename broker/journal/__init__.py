@@ -1,0 +1,1 @@
+"""The record of nightly runs: each step with its time, inputs and outcome."""

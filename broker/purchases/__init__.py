@@ -1,0 +1,1 @@
+"""From plan to purchase: states, approvals, the audit log, what was executed, what was billed."""

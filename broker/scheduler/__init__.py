@@ -1,0 +1,1 @@
+"""What runs when: schedules, the one runner that holds the lease, and its jobs."""
