@@ -15,7 +15,6 @@ from sqlalchemy.sql import ColumnElement
 from sqlmodel import col
 
 from broker.catalog.accepting import accept, accept_import, keep_all
-from broker.store.database import open_database, reading, writing
 from broker.catalog.gates import Gates, Quarantined, Reason
 from broker.catalog.history import newest_instant, next_instant
 from broker.catalog.outcomes import last_outcomes, record
@@ -30,6 +29,7 @@ from broker.catalog.state import CatalogState, by_provider
 from broker.catalog.tables import HeldReading, Observation, Snapshot
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer
+from broker.store.database import open_database, reading, writing
 
 
 class Catalog:
