@@ -23,6 +23,7 @@ from broker.planning.workloads_file import workloads_sha256
 from broker.verification.check import check
 from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
+from solver.milp.start import NOWHERE, Start
 
 Progress = Callable[[str], None]
 COMPARISON_GAP = 0.02
@@ -48,16 +49,18 @@ def make_plan(
     *,
     beside: Sequence[Strategy],
     gap: float,
+    start: Plan | None = None,
 ) -> Plan:
     """Solve a case beside narrower strategies, and check the plan independently.
 
-    The search of a strategy ends at `gap`.
+    The search of a strategy ends at `gap`. What an earlier plan chose is tried first.
 
     Raises:
         BrokerError: the independent check refuses a plan, which is a bug of ours.
     """
     case = report.case
-    limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed)
+    begin = Start.of(start) if start else NOWHERE
+    limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed, begin)
     progress(f"solving over {len(case.offers)} offers and {len(case.machines)} machines")
     solved = solve_beside(case, beside, limits, gap=gap, progress=progress)
     progress("checking the plan independently")

@@ -29,8 +29,11 @@ def plan_workloads(
     specs: Specs,
     settings: Settings,
     progress: Progress,
+    start: Plan | None = None,
 ) -> Plan:
     """Make the plan of a workloads file over a catalog; it has passed the independent check.
+
+    What an earlier plan chose, `start`, is tried first.
 
     Raises:
         ConfigurationError: the workloads name what our tables or the catalog do not know.
@@ -39,7 +42,10 @@ def plan_workloads(
     progress("sizing every workload on every machine")
     report = case_of(workloads, view, specs, settings)
     beside = (single_provider(report.case),)
-    return make_plan(report, catalog_of(view), solve, progress, beside=beside, gap=COMPARISON_GAP)
+    catalog = catalog_of(view)
+    return make_plan(
+        report, catalog, solve, progress, beside=beside, gap=COMPARISON_GAP, start=start
+    )
 
 
 def verify_plan(

@@ -129,8 +129,12 @@ class PlanningService:
         source: CatalogSource,
         solve: SolveSettings,
         progress: Callable[[str], None] = lambda _: None,
+        *,
+        start: Plan | None = None,
     ) -> Plan:
         """Make the plan of a workloads file over a catalog; it has passed the independent check.
+
+        What an earlier plan chose, `start`, is tried first.
 
         Raises:
             ConfigurationError: the file or the catalog cannot be used.
@@ -140,8 +144,9 @@ class PlanningService:
 
         demand = read_workloads(workloads)
         view = self.view(source)
+        tables, settings = self.specs, self.settings
         return plans.plan_workloads(
-            demand, view, solve, specs=self.specs, settings=self.settings, progress=progress
+            demand, view, solve, specs=tables, settings=settings, progress=progress, start=start
         )
 
     def verify(

@@ -111,7 +111,7 @@ def relaxed_bound_usd(case: Case) -> float:
 def _relaxed(sets: Sets, ends_at: float, clock: Monotonic) -> Relaxed | None:
     if sets.has_one_kind:
         return relaxed_over_all(sets, ends_at, clock)
-    return solve_relaxed(build_program(sets))
+    return solve_relaxed(build_program(sets), ends_at - clock())
 
 
 def has_hopeless_workload(sets: Sets) -> bool:
@@ -132,7 +132,7 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits) -> _Known | None:
         if one_kind is None:
             return None
         relaxed = one_kind
-    narrow = build_program(build_sets(promising(sets, relaxed)))
+    narrow = build_program(build_sets(promising(sets, relaxed, limits.start)))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
     solution = solve_model(to_proto(narrow).SerializeToString(), part)
     return _Known(narrow, solution) if _is_plan(solution) else None

@@ -36,14 +36,14 @@ def relaxed_over_all(
 ) -> Relaxed | None:
     """Solve the relaxed program of a case with one kind a demand; None where it has no solution.
 
-    `ends_at` is when to stop taking kinds in: the bound then holds, but is not the best.
+    `ends_at` is when to stop: the bound then holds, but is not the best.
     """
     prices = _Prices(sets)
     flat_usd = np.array([prices.flat_usd(kind, number) for number, kind in enumerate(sets.kinds)])
     inside = _cheapest(sets, flat_usd)
     best: Relaxed | None = None
     for _ in range(_MOST_ROUNDS):
-        found = _solved(sets, inside, prices)
+        found = _solved(sets, inside, prices, ends_at - clock())
         if found is None:
             return None if len(inside) == len(sets.kinds) else best
         if best is None or found.relaxed.bound_usd >= best.bound_usd:
@@ -121,12 +121,12 @@ def _cheapest(sets: Sets, flat_usd: Floats) -> set[int]:
     return chosen
 
 
-def _solved(sets: Sets, inside: set[int], prices: _Prices) -> _Found | None:
+def _solved(sets: Sets, inside: set[int], prices: _Prices, left_s: float) -> _Found | None:
     """Solve the relaxed program of the kinds inside, and price those outside with its duals."""
     names = _kind_names(sets)
     small = _restricted(sets, inside)
     program = build_program(small)
-    solved = solve_relaxed(program)
+    solved = solve_relaxed(program, left_s)
     if solved is None:
         return None
     position = {name: number for number, name in enumerate(_kind_names(small))}

@@ -4,7 +4,9 @@ In any plan the cost is the relaxed cost plus Σ reduced cost · value. So a kin
 option whose forced columns alone lift the relaxed cost above a known plan is in no better plan.
 """
 
+import math
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from ortools.math_opt.python import mathopt
@@ -12,6 +14,8 @@ from ortools.math_opt.python import mathopt
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
 from solver.milp.variables import Block
+
+_SHORTEST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +34,25 @@ class Relaxed:
     row_usd: Floats
 
 
-def solve_relaxed(program: Program) -> Relaxed | None:
+def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed | None:
     """Solve the program without whole numbers; None where even that has no solution.
 
-    Where GLOP gives up, HiGHS tries; where both do, nothing is known and nothing is claimed.
+    Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
+    nothing is claimed.
     """
     proto = to_proto(program)
     proto.variables.integers[:] = [False] * len(proto.variables.integers)
     model = mathopt.Model.from_model_proto(proto)
+    limit = None if math.isinf(time_limit_s) else timedelta(seconds=max(time_limit_s, _SHORTEST_S))
+    parameters = mathopt.SolveParameters(time_limit=limit)
     for solver in (mathopt.SolverType.GLOP, mathopt.SolverType.HIGHS):
-        result = mathopt.solve(model, solver)
+        result = mathopt.solve(model, solver, params=parameters)
         if result.termination.reason is mathopt.TerminationReason.INFEASIBLE:
             return None
         if result.termination.reason is mathopt.TerminationReason.OPTIMAL:
             return _relaxed(program, model, result)
+        if result.termination.limit is mathopt.Limit.TIME:
+            break
     return _nothing_known(program)
 
 

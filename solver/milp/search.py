@@ -85,7 +85,7 @@ def _first(program: Program, relaxed: Relaxed, build: Build, limits: Limits) -> 
         narrow, guide = _relaxed(build, _with_one_kind(program.sets.case))
     if narrow is None or guide is None:
         return None
-    narrow = build(promising(narrow.sets, guide))
+    narrow = build(promising(narrow.sets, guide, limits.start))
     if narrow is None or has_hopeless_workload(narrow.sets):
         return None
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_SHARE)

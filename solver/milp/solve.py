@@ -11,6 +11,7 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from solver.milp.sets import Floats
+from solver.milp.start import NOWHERE, Start
 
 
 class Outcome(StrEnum):
@@ -24,11 +25,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: at this relative gap, or after these seconds."""
+    """When to stop: at this relative gap, or after these seconds; and where to begin."""
 
     gap_fraction: float
     time_limit_s: float
     seed: int = 0
+    start: Start = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
