@@ -20,7 +20,7 @@ plan: $(READY)
 	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
 
 test: lint
-	@$(BIN)/pytest -n 2 -m "not long"
+	@$(BIN)/pytest -n 2 --dist loadfile -m "not long"
 
 test-long: $(READY)
 	@$(BIN)/pytest -m long || test $$? -eq 5 # 5: there are none

@@ -84,6 +84,7 @@ def test_the_wheel_states_its_command_and_licence(wheel: Path) -> None:
     assert "Requires-Python: >=3.11" in metadata
 
 
+@pytest.mark.long
 def test_the_main_job_runs_from_the_wheel_in_an_empty_folder(
     unpacked: Path, tmp_path: Path
 ) -> None:

@@ -52,11 +52,13 @@ def _plan(service: PlanningService, plans: dict[str, Plan], name: str) -> Plan:
 LARGE = {"company.yaml"}
 """Proven within the limits on two cores that do nothing else."""
 
-
-@pytest.mark.parametrize(
+EVERY = pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in sorted(TEXTS)],
 )
+
+
+@EVERY
 def test_an_example_is_proven_within_five_percent_and_accepted(
     name: str, plan_of: partial[Plan], service: PlanningService
 ) -> None:
@@ -98,7 +100,7 @@ def test_70b_serving_pays_for_a_fast_fabric_only_where_nodes_are_committed(
         assert offer is None or (offer.hardware.shape.fabric_gbit_per_s or 0) < 400
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS))
+@EVERY
 def test_a_run_that_is_not_restartable_never_sits_on_spot(
     name: str, plan_of: partial[Plan]
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_run_that_is_not_restartable_never_sits_on_spot(
     assert not any(run.on_spot for run in plan.training if run.run in fixed)
 
 
+@pytest.mark.long
 def test_committed_nodes_of_the_company_serve_and_train(plan_of: partial[Plan]) -> None:
     plan = plan_of("company.yaml")
     machine = "aws/p4d.24xlarge/us-east-1"
