@@ -141,7 +141,7 @@ def _filling(planning: PlanningService, offers: Sequence[Offer]) -> Table:
 
 
 def _filled(planning: PlanningService, offers: Sequence[Offer]) -> Sequence[str]:
-    listing = StoreListing(planning.settings.database_path, lambda: planning.catalog)
+    listing = StoreListing(planning.settings, lambda: planning.catalog)
     _, store_s = _timed(lambda: _refresh(planning, offers))
     _, listing_s = _timed(listing.current)
     return f"{len(offers):,}", f"{store_s:.1f}", f"{listing_s:.1f}", f"{store_s + listing_s:.1f}"

@@ -6,15 +6,18 @@
     python tools/generate_docs.py --test-log test.log
 
 Whole files are docs/program.md and docs/workloads-file.md. In README.md only what stands between
-`<!-- NAME: begin -->` and `<!-- NAME: end -->` is written.
+`<!-- NAME: begin -->` and `<!-- NAME: end -->` is written; on the pages that show commands, what
+those print.
 """
 
 import argparse
 import difflib
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+import docs_console
 import docs_program
 import docs_readme
 import docs_workloads
@@ -24,6 +27,7 @@ README = ROOT / "README.md"
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/program.md": docs_program.program_page,
     "docs/workloads-file.md": docs_workloads.workloads_page,
+    **{name: partial(docs_console.console_page, name) for name in docs_console.PAGES},
 }
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "plan": docs_readme.plan_block,

@@ -39,8 +39,8 @@ class Purchase(Frozen):
     """Nodes of one offer: what to reserve, rent, bid for, or take from what is owned.
 
     `usd` is the cost inside the horizon. A commitment is charged for its hours inside the horizon
-    with its share of the upfront; what is owed for the rest of the term is `later_usd`.
-    `upfront_usd` is the cash due at the start.
+    with its share of the upfront; the cost of the rest of its term is `later_usd`, paid by the hour
+    or with the `upfront_usd`, which is the cash due at the start.
     """
 
     id: str

@@ -147,8 +147,8 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
     later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
     if later:
         yield (
-            f"commitments go on after the horizon: {later:,.2f} USD remain to be paid, and are "
-            "justified by services alone at the expected price trend"
+            f"commitments go on after the horizon: {later:,.2f} USD of their cost fall there, "
+            "which services alone justify at the expected price trend"
         )
     labels = {one.candidate.label for one in optimum.serving}
     labels |= {one.candidate.label for one in optimum.training}

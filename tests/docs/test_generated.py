@@ -28,6 +28,13 @@ def test_what_is_generated_is_in_step(part: str) -> None:
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("page", ["docs/acting-on-a-plan.md"])
+def test_a_page_shows_what_its_commands_print(page: str) -> None:
+    ended = generate_docs("--check", "--only", page)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_the_readme_shows_what_make_plan_prints() -> None:
     ended = generate_docs("--check", "--only", "plan")
     assert ended.returncode == 0, ended.stdout + ended.stderr
