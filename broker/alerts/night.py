@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from broker.domain.offer import Offer
 from broker.domain.plan import Plan
+from broker.domain.workload import Workloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,10 @@ class Night:
 
     `in_force` is the plan that people act on (None before the first); `made` the one of tonight,
     None where none could be made, and `failure` says why. `adopted` says whether tonight's plan
-    is worth acting on; `changes` are then the steps to it, dearest first.
+    is worth acting on; `changes` are then the steps to it, dearest first. `in_force_name` and
+    `made_name` are what a command line calls the two plans: a file, or a hash. `machines` has one
+    offer of each machine of the inventory, for those that neither plan uses. `needed` says why the
+    plan in force cannot go on, and is empty where it can.
     """
 
     now: datetime
@@ -57,3 +62,18 @@ class Night:
     providers: Sequence[ProviderState] = ()
     price_moves: Sequence[PriceMove] = ()
     failure: str = ""
+    in_force_name: str = ""
+    made_name: str = ""
+    machines: Sequence[Offer] = ()
+    needed: str = ""
+
+    @property
+    def acted_on(self) -> Plan | None:
+        """Give the plan by which people act: the one in force, before the first tonight's."""
+        return self.in_force or self.made
+
+    @property
+    def demand(self) -> Workloads | None:
+        """Give the workloads as they are written tonight, else as the plan in force has them."""
+        plan = self.made or self.in_force
+        return plan.workloads if plan else None

@@ -27,7 +27,9 @@ class Alert(Frozen):
     `subject` names what it is about (a plan's hash, an offer's key, a provider, a workload), and
     with `kind` says whether two alerts are about the same thing. `state` says how it stands, so
     that what was said already is not said again before it changes. `usd_per_day` is what it costs
-    each day that nothing is done, None where it costs nothing or nobody knows.
+    each day that nothing is done, None where it costs nothing or nobody knows. `scope` is the
+    workloads file that it concerns, empty where it concerns the catalog: subjects of two files are
+    apart.
     """
 
     kind: AlertKind
@@ -38,3 +40,4 @@ class Alert(Frozen):
     usd_per_day: Usd | None = None
     facts: tuple[str, ...] = ()
     action: str
+    scope: str = ""
