@@ -1,4 +1,4 @@
-"""The listing of the store in a file beside it: made after a refresh, read by every question.
+"""The listing of the store in a file of its own: made after a refresh, read by every question.
 
 It is made of the store and can be made again at any time: its `version` names the state of the
 store, and where the two differ it is out of date. It is read without SQLAlchemy, whose import alone
@@ -15,10 +15,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+from pydantic import SecretStr
 
 from broker.catalog.gates import Quarantined, Reason
 from broker.catalog.listing import Columns, Entry, Listing, Name, Named, Number
 from broker.domain.offer import Offer
+from broker.store.place import CONNECT_S, Place, driver_url
 
 _FORMAT = 1
 """To be raised where a column means something else than before; new columns are noticed."""
@@ -37,17 +39,13 @@ _NEWEST = """
 """
 
 
-def store_version(database: Path) -> str | None:
+def store_version(place: Place) -> str | None:
     """Name the state of a store by its newest rows; None where there is none to be read.
 
     Whatever changes what stands writes a run, an observation or a held reading.
     """
-    if not database.is_file():
-        return None
-    try:
-        with closing(_read_only(database)) as connection:
-            newest = connection.execute(_NEWEST).fetchone()
-    except sqlite3.Error:
+    newest = _newest_in_file(place) if isinstance(place, Path) else _newest_in_postgres(place)
+    if newest is None:
         return None  # a store that is made right now, or none: who opens it will say so
     columns = ",".join((*Name, *Number))
     return "|".join((str(_FORMAT), columns, *(str(one) for one in newest)))
@@ -90,6 +88,27 @@ def write_listing(path: Path, columns: Columns, entries: Iterable[Entry], versio
         raise OSError(str(cause)) from cause
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _newest_in_file(database: Path) -> Sequence[object] | None:
+    if not database.is_file():
+        return None
+    try:
+        with closing(_read_only(database)) as connection:
+            newest: Sequence[object] = connection.execute(_NEWEST).fetchone()
+            return newest
+    except sqlite3.Error:
+        return None
+
+
+def _newest_in_postgres(url: SecretStr) -> Sequence[object] | None:
+    import psycopg  # noqa: PLC0415 - a store in a file can spare it
+
+    try:
+        with psycopg.connect(driver_url(url), connect_timeout=CONNECT_S) as connection:
+            return connection.execute(_NEWEST).fetchone()
+    except psycopg.Error:
+        return None
 
 
 def _read(connection: sqlite3.Connection, version: str) -> Listing | None:

@@ -9,6 +9,7 @@ from sqlmodel import col
 from broker.catalog.parts import parts_from, parts_text
 from broker.catalog.runs import RunOutcome, RunStatus
 from broker.catalog.tables import HeldReading, Observation, RefreshRun, RejectionCount
+from broker.store.ordering import code_points
 
 
 def record(connection: Connection, outcome: RunOutcome) -> None:
@@ -54,7 +55,7 @@ def held_counts(connection: Connection, provider: str) -> Mapping[str, int]:
         select(col(HeldReading.reason), func.count())
         .where(col(HeldReading.provider) == provider, col(HeldReading.valid_to).is_(None))
         .group_by(col(HeldReading.reason))
-        .order_by(col(HeldReading.reason))
+        .order_by(code_points(col(HeldReading.reason)))
     )
     return {row[0]: row[1] for row in connection.execute(query)}
 
@@ -64,7 +65,7 @@ def last_outcomes(connection: Connection) -> tuple[RunOutcome, ...]:
     newest = select(func.max(col(RefreshRun.id))).group_by(col(RefreshRun.provider))
     table = RefreshRun.metadata.tables["refresh_run"]
     rows = connection.execute(
-        select(table).where(table.c.id.in_(newest)).order_by(table.c.provider)
+        select(table).where(table.c.id.in_(newest)).order_by(code_points(table.c.provider))
     ).all()
     rejected = _rejection_counts(connection, [row.id for row in rows])
     return tuple(

@@ -15,6 +15,7 @@ from broker.catalog.rows import offer_from
 from broker.catalog.seen import sightings
 from broker.catalog.tables import HeldReading
 from broker.domain.errors import ConfigurationError
+from broker.store.ordering import code_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def held_offers(connection: Connection, at: datetime) -> tuple[HeldOffer, ...]:
             col(HeldReading.valid_from),
         )
         .where(col(HeldReading.valid_to).is_(None))
-        .order_by(col(HeldReading.offer_key), col(HeldReading.id))
+        .order_by(code_points(col(HeldReading.offer_key)), col(HeldReading.id))
     )
     return tuple(
         HeldOffer(

@@ -14,6 +14,7 @@ from sqlmodel import col
 from broker.catalog.gates import Quarantined, Reason, Screened
 from broker.catalog.snapshot import terms_digest
 from broker.catalog.tables import Release
+from broker.store.ordering import code_points
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def end_releases(
 def read_releases(connection: Connection) -> tuple[Released, ...]:
     """List releases, the newest first."""
     table = Release.metadata.tables[str(Release.__tablename__)]
-    query = select(table).order_by(table.c.valid_from.desc(), table.c.offer_key)
+    query = select(table).order_by(table.c.valid_from.desc(), code_points(table.c.offer_key))
     return tuple(
         Released(
             provider=row.provider,

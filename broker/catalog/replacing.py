@@ -132,10 +132,11 @@ def _replace_held(connection: Connection, provider: str, new: Replacement, *, at
     before = held_rows(connection, provider)
     rows = [held_row(one, at=at) for one in new.screened.quarantined]
     now = {(row["offer_key"], row["reason"], row["digest"]): row for row in rows}
+    kept = {held for held in before if held in now and held[0] not in new.anew}
     stays = new.untouched.held_ids
-    gone = [id_ for held, id_ in before.items() if held not in now and id_ not in stays]
+    gone = [id_ for held, id_ in before.items() if held not in kept and id_ not in stays]
     _end(connection, HeldReading, gone, at)
-    added = [row for held, row in now.items() if held not in before]
+    added = [row for held, row in now.items() if held not in kept]
     if added:
         connection.execute(insert(HeldReading), added)
 

@@ -8,7 +8,6 @@ at a past instant never changes.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 from sqlalchemy import Connection, Engine, insert, or_, select
 from sqlalchemy.sql import ColumnElement
@@ -30,6 +29,8 @@ from broker.catalog.tables import HeldReading, Observation, Snapshot
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Offer
 from broker.store.database import open_database, reading, writing
+from broker.store.ordering import code_points
+from broker.store.place import Place
 
 
 class Catalog:
@@ -140,14 +141,14 @@ class Catalog:
         """Note that the catalog had this hash at one of its instants."""
         if self.instant_of(snapshot) is None:
             with writing(self._engine) as connection:
-                query = insert(Snapshot).prefix_with("OR IGNORE", dialect="sqlite")
-                connection.execute(query.values(hash=snapshot, as_of=at))
+                if _instant_of(connection, snapshot) is None:  # nobody was first meanwhile
+                    query = insert(Snapshot).values(hash=snapshot, as_of=at)
+                    connection.execute(query)
 
     def instant_of(self, snapshot: str) -> datetime | None:
         """Find an instant at which the catalog had this hash, None where it is not known."""
         with reading(self._engine) as connection:
-            query = select(col(Snapshot.as_of)).where(col(Snapshot.hash) == snapshot)
-            return connection.execute(query).scalar()
+            return _instant_of(connection, snapshot)
 
     def last_runs(self) -> tuple[RunOutcome, ...]:
         """Tell how the last refresh of each provider went."""
@@ -155,20 +156,25 @@ class Catalog:
             return last_outcomes(connection)
 
 
-def open_catalog(path: Path) -> Catalog:
-    """Open the catalog in a database file, making it where there is none.
+def open_catalog(place: Place) -> Catalog:
+    """Open the catalog in a database: a file, made where there is none, or PostgreSQL by a URL.
 
     Raises:
-        ConfigurationError: the file cannot be opened, is no catalog, or is from a newer version.
+        ConfigurationError: it cannot be opened, is no catalog, or is from a newer version.
     """
-    return Catalog(open_database(path))
+    return Catalog(open_database(place))
+
+
+def _instant_of(connection: Connection, snapshot: str) -> datetime | None:
+    query = select(col(Snapshot.as_of)).where(col(Snapshot.hash) == snapshot)
+    return connection.execute(query).scalar()
 
 
 def _offers(connection: Connection, at: datetime) -> Iterator[Offer]:
     query = (
         select(col(Observation.payload))
         .where(*_stands(Observation, at))
-        .order_by(col(Observation.offer_key))
+        .order_by(code_points(col(Observation.offer_key)))
     )
     return (offer_from(payload) for (payload,) in connection.execute(query))
 
@@ -177,7 +183,7 @@ def _quarantined(connection: Connection, at: datetime) -> Iterator[Quarantined]:
     query = (
         select(col(HeldReading.payload), col(HeldReading.reason), col(HeldReading.detail))
         .where(*_stands(HeldReading, at))
-        .order_by(col(HeldReading.offer_key), col(HeldReading.id))
+        .order_by(code_points(col(HeldReading.offer_key)), col(HeldReading.id))
     )
     return (
         Quarantined(offer_from(payload), Reason(reason), detail)

@@ -1,7 +1,8 @@
-"""The database under the catalog: SQLite in WAL mode, brought to the newest schema at opening.
+"""The database under all that is kept, brought to the newest schema at opening.
 
-A transaction that will write takes the write lock at its start, so two refreshes at one time wait
-for each other instead of failing half way.
+It is a SQLite file in WAL mode, or PostgreSQL by a URL. On both, a transaction that reads sees one
+state throughout, and one that will write takes the write lock at its start, so two refreshes at one
+time wait for each other instead of failing half way.
 """
 
 from collections.abc import Iterator
@@ -11,15 +12,20 @@ from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from broker.domain.errors import ConfigurationError
+from broker.settings import Settings
+from broker.store.place import Place, shown, store_place
+from broker.store.postgres import begin_in_postgres, postgres_engine
+from broker.store.unusable import unusable
 
 REVISION = "0006"
 """The newest migration; a test compares it with the scripts."""
 
 _WRITES = "catalog_writes"
+_PLACE = "catalog_place"
 _BUSY_MS = 20_000
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
@@ -29,24 +35,26 @@ _PRAGMAS = (
 )
 
 
-def open_database(path: Path) -> Engine:
-    """Open the database file, making it and its folder where there is none.
+def open_store(settings: Settings) -> Engine:
+    """Open the database that the settings name.
 
     Raises:
-        ConfigurationError: the file cannot be opened, is no catalog, or is from a newer version.
+        ConfigurationError: it cannot be opened, is no catalog, or is from a newer version.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as cause:
-        raise _unusable(path, str(cause)) from cause
-    # Without a pool no connection outlives its transaction, so no thread inherits another's.
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
-    try:
-        _bring_up_to_date(engine, path)
-    except DatabaseError as cause:
-        raise _unusable(path, str(cause.orig)) from cause
+    return open_database(store_place(settings))
+
+
+def open_database(place: Place) -> Engine:
+    """Open a database: a file, made with its folder where there is none, or PostgreSQL by a URL.
+
+    Raises:
+        ConfigurationError: it cannot be opened, is no catalog, or is from a newer version.
+    """
+    opened = _sqlite_engine(place) if isinstance(place, Path) else postgres_engine(place)
+    event.listen(opened, "begin", _begin)
+    engine = opened.execution_options(**{_PLACE: place})
+    with _translated(engine, all_of_them=True):
+        _bring_up_to_date(engine, place)
     return engine
 
 
@@ -84,14 +92,25 @@ def upgrade(connection: Connection) -> None:
         command.upgrade(config, "head")
 
 
-def _bring_up_to_date(engine: Engine, path: Path) -> None:
+def _sqlite_engine(path: Path) -> Engine:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise unusable(path, cause) from cause
+    # Without a pool no connection outlives its transaction, so no thread inherits another's.
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    event.listen(engine, "connect", _prepare)
+    return engine
+
+
+def _bring_up_to_date(engine: Engine, place: Place) -> None:
     with engine.begin() as connection:
         revision = _revision(connection)
     if revision == REVISION:
         return
     if revision is not None and revision > REVISION:
         raise ConfigurationError(
-            f"the catalog {str(path)!r} was written by a newer version of gpubroker "
+            f"the catalog {shown(place)!r} was written by a newer version of gpubroker "
             f"(schema {revision}, this one knows {REVISION})",
             hint="update gpubroker, or point GPUBROKER_DATA_DIR to another folder",
         )
@@ -114,21 +133,23 @@ def _prepare(connection: SqliteConnection, record: ConnectionPoolEntry) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    writes = bool(connection.get_execution_options().get(_WRITES, False))
+    if connection.dialect.name == "postgresql":
+        begin_in_postgres(connection, writes=writes)
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
-def _translated(engine: Engine) -> Iterator[None]:
+def _translated(engine: Engine, *, all_of_them: bool = False) -> Iterator[None]:
+    """Say what is wrong with the database itself; what is wrong with a statement is a bug.
+
+    At the opening every error is about the database: a file that is none, a right that lacks.
+    """
     try:
         yield
-    except OperationalError as cause:
-        raise _unusable(Path(engine.url.database or ""), str(cause.orig)) from cause
-
-
-def _unusable(path: Path, why: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"the catalog {str(path)!r} cannot be used: {why}",
-        hint="check the folder and its free space, wait for a refresh that runs, "
-        "or set GPUBROKER_DATA_DIR to another folder",
-    )
+    except DBAPIError as cause:
+        is_of_database = isinstance(cause, OperationalError) or type(cause) is DatabaseError
+        if not (is_of_database or all_of_them):
+            raise
+        raise unusable(engine.get_execution_options()[_PLACE], cause.orig) from cause

@@ -1,10 +1,9 @@
-from pathlib import Path
-
 import pytest
 
 from broker.catalog.store import Catalog, open_catalog
+from broker.store.place import Place
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return open_catalog(tmp_path / "data" / "catalog.sqlite3")
+def catalog(place: Place) -> Catalog:
+    return open_catalog(place)

@@ -1,8 +1,8 @@
 """A catalog that travels: whole, checked, and under the same hash."""
 
 import gzip
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from price_lists import GATES, NOON, a_reading, after, an_offer, reserved
@@ -14,11 +14,12 @@ from broker.catalog.state import CatalogState
 from broker.catalog.store import Catalog, open_catalog
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Evidence, Offer, PriceKind
+from broker.store.place import Place
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Catalog:
-    return open_catalog(tmp_path / "other" / "catalog.sqlite3")
+def other(new_place: Callable[[], Place]) -> Catalog:
+    return open_catalog(new_place())
 
 
 def filled(catalog: Catalog, *, hours: float = 0, usd: str = "2.123456") -> CatalogState:

@@ -2,21 +2,21 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 from price_lists import GATES, NOON, a_reading, after, an_offer
+from store_places import environment_of
 
 from broker.catalog.store import open_catalog
+from broker.store.place import Place
 
-ROOT = Path(__file__).parents[3]
 DIE = """
-import os, sys
-from pathlib import Path
+import os
 from sqlalchemy import event
 from price_lists import GATES, a_reading, after, an_offer
+from store_places import told_place
 from broker.catalog.store import open_catalog
 
-catalog = open_catalog(Path(sys.argv[1]))
+catalog = open_catalog(told_place())
 
 def die(*arguments):
     if "refresh_run" in str(arguments[2]) and str(arguments[2]).startswith("INSERT"):
@@ -27,19 +27,18 @@ catalog.replace(a_reading(an_offer("2.50"), an_offer(name="new")), GATES, now=af
 """
 
 
-def test_a_refresh_that_is_killed_before_its_end_never_was(tmp_path: Path) -> None:
-    path = tmp_path / "catalog.sqlite3"
-    catalog = open_catalog(path)
+def test_a_refresh_that_is_killed_before_its_end_never_was(place: Place) -> None:
+    catalog = open_catalog(place)
     catalog.replace(a_reading(an_offer("2.00")), GATES, now=NOON)
     before = catalog.state()
     ended = subprocess.run(  # noqa: S603 - the code is that of this file
-        [sys.executable, "-c", DIE, str(path)],
-        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"},
+        [sys.executable, "-c", DIE],
+        env=environment_of(place),
         capture_output=True,
         check=False,
     )
     assert ended.returncode == -9, ended.stderr
-    again = open_catalog(path)
+    again = open_catalog(place)
     assert again.state() == before
     outcome = again.replace(a_reading(an_offer("2.50")), GATES, now=after(2))
     assert (outcome.new, outcome.changed) == (0, 1)

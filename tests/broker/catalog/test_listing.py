@@ -13,6 +13,7 @@ from broker.catalog.listing_file import (
     write_listing,
 )
 from broker.catalog.store import open_catalog
+from broker.store.place import Place
 
 HELD = Quarantined(an_offer("0.001", name="odd"), Reason.PRICE_OUT_OF_BAND, "far too low")
 
@@ -91,18 +92,17 @@ def test_a_hash_is_noted_for_its_own_state_only(tmp_path: Path) -> None:
     assert found.snapshot == "mine"
 
 
-def test_a_store_that_changes_has_another_version(tmp_path: Path) -> None:
-    path = tmp_path / "catalog.sqlite3"
-    assert store_version(path) is None
-    catalog = open_catalog(path)
-    seen = [store_version(path)]
+def test_a_store_that_changes_has_another_version(place: Place) -> None:
+    assert store_version(place) is None
+    catalog = open_catalog(place)
+    seen = [store_version(place)]
     for hours, usd in ((1, "2.00"), (2, "2.10")):
         catalog.replace(a_reading(an_offer(usd, seen_at=after(hours))), GATES, now=after(hours))
-        seen.append(store_version(path))
+        seen.append(store_version(place))
     assert None not in seen
     assert len(set(seen)) == 3
     catalog.snapshot()  # writes to the database, and changes nothing that stands
-    assert store_version(path) == seen[-1]
+    assert store_version(place) == seen[-1]
 
 
 def test_a_file_that_is_no_store_has_no_version(tmp_path: Path) -> None:

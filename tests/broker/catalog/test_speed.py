@@ -1,10 +1,10 @@
 import time
-from pathlib import Path
 
 from price_lists import GATES, a_reading, after, an_offer
 
 from broker.catalog.store import open_catalog
 from broker.domain.offer import Offer
+from broker.store.place import Place
 
 COUNT = 5_000
 
@@ -16,9 +16,9 @@ def many(usd: str, hours: float) -> tuple[Offer, ...]:
 
 
 def test_five_thousand_offers_are_refreshed_in_three_seconds_and_read_in_half_of_that(
-    tmp_path: Path,
+    place: Place,
 ) -> None:
-    catalog = open_catalog(tmp_path / "catalog.sqlite3")
+    catalog = open_catalog(place)
     for hours, usd in ((1, "16.00"), (2, "17.00"), (3, "17.00")):
         reading = a_reading(*many(usd, hours))
         started_s = time.process_time()
