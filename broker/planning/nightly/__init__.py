@@ -1,0 +1,1 @@
+"""The nightly job: price, plan, verify, diff, decide, tell."""

@@ -1,0 +1,115 @@
+"""What two plans cost from now on: only that can still be changed.
+
+A commitment that was bought is owed whether it is used or not, so leaving it saves nothing.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from broker.domain.horizon import Horizon
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Plan, Purchase, Term
+from broker.planning.differences.lines import Window, repriced_usd
+
+EGRESS = "egress of "
+"""Begins the name of an item that is the one-time egress of a run."""
+
+_NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What each line of two plans costs in a window, at tonight's prices; also egress by run."""
+
+    before: Mapping[str, Decimal]
+    after: Mapping[str, Decimal]
+
+    @property
+    def before_usd(self) -> Decimal:
+        """Add up what the plan in force costs, what is owed for it included."""
+        return sum(self.before.values(), _NOTHING)
+
+    @property
+    def after_usd(self) -> Decimal:
+        """Add up what tonight's plan costs, what stays owed for the other included."""
+        return sum(self.after.values(), _NOTHING)
+
+    @property
+    def saving_usd(self) -> Decimal:
+        """Say what tonight's plan saves; below zero where it costs more."""
+        return self.before_usd - self.after_usd
+
+    def saved(self, item: str) -> Decimal:
+        """Say what one line saves."""
+        return self.before.get(item, _NOTHING) - self.after.get(item, _NOTHING)
+
+
+def window_from(now: datetime, horizon: Horizon) -> Window:
+    """Give the rest of a horizon, in whole slots; it is empty once the horizon is over."""
+    slots_over = max(0, math.ceil((now - horizon.start) / horizon.slot))
+    return Window(min(horizon.start + slots_over * horizon.slot, horizon.end), horizon.end)
+
+
+def costs_of(
+    in_force: Plan,
+    made: Plan,
+    window: Window,
+    *,
+    prices: Mapping[str, Offer],
+    owed: frozenset[str] = frozenset(),
+) -> Costs:
+    """Charge both plans at the same prices: tonight's, and the old ones of offers that are gone.
+
+    `owed` are the lines of the plan in force that are bought commitments.
+    """
+    known = {offer.key: offer for offer in in_force.offers} | dict(prices)
+    before = {one.id: _usd(one, known, window) for one in in_force.purchases}
+    known |= {offer.key: offer for offer in made.offers}
+    after = {one.id: _usd(one, known, window) for one in made.purchases}
+    for line in owed & before.keys():
+        after[line] = max(before[line], after.get(line, _NOTHING))
+    before |= _egress(in_force, window)
+    after |= _egress_after(in_force, made, window)
+    return Costs(before, after)
+
+
+def first_costs(made: Plan, window: Window) -> Costs:
+    """Charge tonight's plan where there is none in force."""
+    prices = {offer.key: offer for offer in made.offers}
+    after = {one.id: _usd(one, prices, window) for one in made.purchases}
+    return Costs({}, after | _egress(made, window))
+
+
+def _usd(purchase: Purchase, prices: Mapping[str, Offer], window: Window) -> Decimal:
+    if purchase.price_kind is PriceKind.OWNED:
+        return _NOTHING
+    clipped = purchase.model_copy(update={"steps": window.clipped(purchase.steps)})
+    return repriced_usd(clipped, prices[purchase.offer])
+
+
+def _egress(plan: Plan, window: Window) -> dict[str, Decimal]:
+    """Charge a run's data once, where the run begins in the window."""
+    begun = _begun(plan, window)
+    return {
+        f"{EGRESS}{line.subject}": line.usd
+        for line in plan.cost_lines
+        if line.term is Term.EGRESS and line.subject not in begun
+    }
+
+
+def _egress_after(in_force: Plan, made: Plan, window: Window) -> dict[str, Decimal]:
+    """Charge the data of tonight's plan, but for a run that works on where its data is already."""
+    at = {one.run: one.machine for one in in_force.training}
+    begun = _begun(in_force, window)
+    stays = {one.run for one in made.training if one.run in begun and at[one.run] == one.machine}
+    charged = _egress(made, Window(made.workloads.horizon.start, window.to_at))
+    return {name: usd for name, usd in charged.items() if name.removeprefix(EGRESS) not in stays}
+
+
+def _begun(plan: Plan, window: Window) -> frozenset[str]:
+    return frozenset(
+        one.run for one in plan.training if any(step.from_at < window.from_at for step in one.steps)
+    )
