@@ -1,12 +1,12 @@
 """`gpubroker status`: what the catalog holds, how old it is, what is held back."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.entry import open_offers
+from cli.entry import open_offers, open_schedule
 from cli.offer_options import GpuOption, ProviderOption
-from cli.output import FormatOption, Terminal
+from cli.output import FormatName, FormatOption, Terminal
 
 if TYPE_CHECKING:
     from broker.planning.offers import CatalogStatus
@@ -18,6 +18,9 @@ def status(
     *,
     gpu: GpuOption = None,
     provider: ProviderOption = None,
+    jobs: Annotated[
+        bool, typer.Option("--jobs", help="Show the jobs of the schedule and their last runs.")
+    ] = False,
     form: FormatOption = "table",
 ) -> None:
     """Show the catalog's coverage: offers by provider, GPU and price kind, ages, what is held back.
@@ -31,6 +34,9 @@ def status(
     from broker.reports.status_view import coverage_report  # noqa: PLC0415 - see above
 
     terminal = Terminal.of(context)
+    if jobs:
+        _show_jobs(terminal, form)
+        return
     query = OfferQuery(gpus=frozenset(gpu or ()), providers=frozenset(provider or ()))
     found = open_offers(terminal).status(query, named=form != "table")
     rows = status_rows(found)
@@ -39,6 +45,23 @@ def status(
     else:
         terminal.show(coverage_report(found.cells, rows, facts=status_facts(found)), form)
     _explain(terminal, rows)
+
+
+def _show_jobs(terminal: Terminal, form: FormatName) -> None:
+    from broker.reports.jobs_view import jobs_report  # noqa: PLC0415 - keeps `--help` quick
+    from broker.scheduler.shown import job_facts, job_rows  # noqa: PLC0415 - the same
+
+    found = open_schedule(terminal).status()
+    rows = job_rows(found)
+    terminal.show(jobs_report(rows, facts=job_facts(found)), form)
+    if not rows:
+        terminal.note("nothing is scheduled: gpubroker schedule add --help says what can be")
+        return
+    runner = found.holder
+    terminal.note(f"run by {runner}" if runner else "nobody runs them: gpubroker schedule run")
+    for row in rows:
+        if row.last_error:
+            terminal.note(f"{row.job}: {row.last_error}; {row.last_hint}".rstrip("; "))
 
 
 def _show(
