@@ -1,14 +1,18 @@
-"""Every setting, from environment variables with the prefix GPUBROKER_."""
+"""Every setting: from environment variables with the prefix GPUBROKER_, then from a file.
+
+The file is `settings.toml` in the platform's folder for configuration, or the one that
+GPUBROKER_SETTINGS_FILE names. The environment wins.
+"""
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self, get_args
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -18,12 +22,24 @@ from pydantic_settings import (
 )
 
 from broker.domain.errors import ConfigurationError
+from broker.settings_file import (
+    KEY_FIELDS,
+    SettingsFile,
+    default_path,
+    is_open_to_others,
+    read_settings_file,
+)
 
 PREFIX = "GPUBROKER_"
-KEY_ENDINGS = ("_api_key", "_client_id", "_client_secret", "_access_key_id", "_secret_access_key")
+FILE_VARIABLE = f"{PREFIX}SETTINGS_FILE"
+KEY_ENDINGS = tuple(f"_{field}" for field in KEY_FIELDS)
 """A variable of the environment that ends so is a key of a provider."""
 
 _REGIONS_ENDING = "_regions"
+_NO_SETTINGS = ("debug", "settings_file")
+"""Variables that are read elsewhere: by the command line, and to find the file."""
+
+_UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
 
 
 class _ByProvider(PydanticBaseSettingsSource):
@@ -40,11 +56,7 @@ class _ByProvider(PydanticBaseSettingsSource):
         Raises:
             SettingsError: a list of regions is no JSON.
         """
-        named = {
-            name.removeprefix(PREFIX).lower(): value
-            for name, value in os.environ.items()  # noqa: TID251 - this is where they are read
-            if name.startswith(PREFIX) and value
-        }
+        named = _variables()
         keys = {name: value for name, value in named.items() if name.endswith(KEY_ENDINGS)}
         regions = {
             name.removesuffix(_REGIONS_ENDING): _listed(name, value)
@@ -68,9 +80,16 @@ def _listed(name: str, value: str) -> tuple[str, ...]:
 class Settings(BaseSettings):
     """What the user sets once: where the catalog lies, keys, limits. Secrets never print."""
 
-    model_config = SettingsConfigDict(env_prefix="GPUBROKER_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="GPUBROKER_",
+        env_ignore_empty=True,
+        frozen=True,
+        extra="ignore",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # it may be a secret
+    )
 
-    data_dir: Path = Field(default_factory=lambda: platformdirs.user_data_path("gpubroker"))
+    data_dir: _UserPath = Field(default_factory=lambda: platformdirs.user_data_path("gpubroker"))
     """Folder of the database and of plans that are kept."""
 
     database: Annotated[SecretStr | None, Field(repr=False)] = None
@@ -88,12 +107,17 @@ class Settings(BaseSettings):
     request_timeout_s: Annotated[float, Field(gt=0)] = 30.0
     """Longest time to wait for one reply."""
 
-    stale_after_h_spot: float = 24.0
-    stale_after_h_other: float = 14 * 24.0
+    stale_after_h_spot: Annotated[float, Field(gt=0)] = 24.0
+    """Age in hours from which a spot price is shown and not planned with."""
 
-    min_usd_per_gpu_hour: Decimal = Decimal("0.02")
-    max_usd_per_gpu_hour: Decimal = Decimal(60)
-    """Trust gate: an offer outside this band is quarantined; each GPU model has a closer one."""
+    stale_after_h_other: Annotated[float, Field(gt=0)] = 14 * 24.0
+    """The same for other prices; a price sheet's rows hold by their own dates."""
+
+    min_usd_per_gpu_hour: Annotated[Decimal, Field(ge=0)] = Decimal("0.02")
+    """Trust gate: an offer below is quarantined; each GPU model has a closer band of its own."""
+
+    max_usd_per_gpu_hour: Annotated[Decimal, Field(gt=0)] = Decimal(60)
+    """Trust gate: an offer above is quarantined."""
 
     min_share_of_market: Annotated[float, Field(ge=0, lt=1)] = 0.25
     """Trust gate: on demand below this share of what the GPU model goes for is quarantined."""
@@ -126,16 +150,37 @@ class Settings(BaseSettings):
     """What the JSON of alerts is signed with (HMAC-SHA256)."""
 
     smtp_host: str | None = None
-    smtp_port: Annotated[int, Field(gt=0, lt=65536)] = 587
-    smtp_user: str | None = None
-    smtp_password: Annotated[SecretStr | None, Field(repr=False)] = None
-    smtp_starttls: bool = True
-    mail_from: str | None = None
-    mail_to: tuple[str, ...] = ()
-    """Whom alerts are mailed to."""
+    """The mail server by which alerts are mailed."""
 
-    alert_file: Path | None = None
+    smtp_port: Annotated[int, Field(gt=0, lt=65536)] = 587
+    """Its port."""
+
+    smtp_user: str | None = None
+    """Who logs in at it; none sends without a login."""
+
+    smtp_password: Annotated[SecretStr | None, Field(repr=False)] = None
+    """The password of the login."""
+
+    smtp_starttls: bool = True
+    """Whether the connection is encrypted before anything is said."""
+
+    mail_from: str | None = None
+    """Whom the mail is from."""
+
+    mail_to: tuple[str, ...] = ()
+    """Whom alerts are mailed to; in the environment a list as JSON."""
+
+    alert_file: _UserPath | None = None
     """A file that alerts are appended to, one JSON object a line."""
+
+    @model_validator(mode="after")
+    def _band_is_one(self) -> Self:
+        if self.min_usd_per_gpu_hour >= self.max_usd_per_gpu_hour:
+            raise ValueError(
+                f"min_usd_per_gpu_hour {self.min_usd_per_gpu_hour} is not below "
+                f"max_usd_per_gpu_hour {self.max_usd_per_gpu_hour}; every offer would be held back"
+            )
+        return self
 
     @classmethod
     def settings_customise_sources(  # noqa: PLR0917 - the library's signature
@@ -161,22 +206,135 @@ class Settings(BaseSettings):
         return f"sqlite:///{self.database_path}"
 
 
-def load_settings() -> Settings:
-    """Read the settings from the environment.
+def load_settings(warn: Callable[[str], None] = lambda _: None) -> Settings:
+    """Read the settings from the environment and the file; `warn` is told what is unsafe.
 
     Raises:
-        ConfigurationError: a variable has a value that its setting cannot take.
+        ConfigurationError: the file cannot be used, or a value is not one that its setting takes.
     """
+    file = settings_file()
+    named = _variables()
+    given: dict[str, object] = {
+        name: _as_written(file, name, value)
+        for name, value in file.values.items()
+        if name not in named
+    }
+    given["keys"] = {name: key for name, key in file.keys.items() if name not in named}
+    given["regions"] = {
+        provider: regions
+        for provider, regions in file.regions.items()
+        if f"{provider}{_REGIONS_ENDING}" not in named
+    }
+    unsafe = open_secrets(file)
+    if unsafe:
+        warn(unsafe)
     try:
-        return Settings()
+        return Settings.model_validate(given)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        name = "_".join(str(part) for part in problem["loc"][:1])
-        raise ConfigurationError(
-            f"GPUBROKER_{name.upper()}: {problem['msg']}",
-            hint="correct or unset the environment variable",
-        ) from error
+        raise _wrong_values(error, file, given) from error
     except SettingsError as error:  # a list that is no JSON
         raise ConfigurationError(
-            f"settings: {error}", hint="correct or unset the environment variable"
+            f"settings: {error}",
+            hint="correct or unset the environment variable; a list is written as JSON, such as "
+            '["ops@example.com"]',
         ) from error
+
+
+def settings_path() -> Path:
+    """Give the settings file: the one that the environment names, else the platform's."""
+    named = _variables().get("settings_file")
+    return Path(named).expanduser() if named else default_path()
+
+
+def settings_file() -> SettingsFile:
+    """Read the settings file; where none is named there need be none.
+
+    Raises:
+        ConfigurationError: it cannot be used, or the one that is named is not there.
+    """
+    path = settings_path()
+    if "settings_file" not in _variables() and not path.exists():
+        return SettingsFile(path)
+    return read_settings_file(path, Settings.model_fields)
+
+
+def open_secrets(file: SettingsFile) -> str:
+    """Warn of a file with keys or passwords that other users may read; empty where all is well."""
+    has_some = file.keys or any(is_secret(name) for name in file.values)
+    if not (has_some and is_open_to_others(file.path)):
+        return ""
+    return (
+        f"settings file {str(file.path)!r} holds secrets and other users may read it: "
+        f"chmod 600 {file.path}"
+    )
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether a setting is never to be shown."""
+    return name == "keys" or SecretStr in _types(Settings.model_fields[name].annotation)
+
+
+def named_variables() -> tuple[str, ...]:
+    """Name the variables of the environment that set something, without their values."""
+    return tuple(sorted(f"{PREFIX}{name.upper()}" for name in _variables()))
+
+
+def unknown_variables() -> tuple[str, ...]:
+    """Name the variables that look like ours and set nothing.
+
+    They are no error: Kubernetes makes variables named after a service of its own accord.
+    """
+    known = {*Settings.model_fields, *_NO_SETTINGS}
+    endings = (*KEY_ENDINGS, _REGIONS_ENDING)
+    names = (name for name in _variables() if name not in known and not name.endswith(endings))
+    return tuple(sorted(f"{PREFIX}{name.upper()}" for name in names))
+
+
+def _variables() -> dict[str, str]:
+    """Gather what the environment says, by the name of the setting; an empty one says nothing."""
+    return {
+        name[len(PREFIX) :].lower(): value
+        for name, value in os.environ.items()  # noqa: TID251 - this is where they are read
+        if name.upper().startswith(PREFIX) and value
+    }
+
+
+def _as_written(file: SettingsFile, name: str, value: object) -> object:
+    """Take a path of the file from the file's folder, if it is not a whole one."""
+    is_path = Path in _types(Settings.model_fields[name].annotation)
+    if is_path and isinstance(value, str) and value and not value.startswith("~"):
+        return file.path.absolute().parent / value
+    return value
+
+
+def _types(annotation: object) -> tuple[object, ...]:
+    arguments = get_args(annotation)
+    return (annotation, *(one for part in arguments for one in _types(part)))
+
+
+def _wrong_values(
+    error: ValidationError, file: SettingsFile, given: Mapping[str, object]
+) -> ConfigurationError:
+    """Say of each wrong value where it was read, and show it if it is no secret."""
+    told, in_file = [], False
+    for problem in error.errors(include_url=False):
+        name = str(problem["loc"][0]) if problem["loc"] else ""
+        message = problem["msg"].removeprefix("Value error, ").replace("tuple", "list")
+        if name:
+            shown = "" if is_secret(name) else f"{_shown(problem['input'])} is not right: "
+            message = f"{shown}{message[:1].lower()}{message[1:]}"
+        if name in given and name not in ("keys", "regions"):
+            told.append(f"settings file {str(file.path)!r}: {name}: {message}")
+            in_file = True
+        elif name:
+            told.append(f"{PREFIX}{name.upper()}: {message}")
+        else:
+            told.append(f"settings: {message}")
+    hint = "correct the file, or take the line out" if in_file else ""
+    return ConfigurationError(
+        "\n".join(told), hint=hint or "correct or unset the environment variable"
+    )
+
+
+def _shown(value: object) -> str:
+    return str(value) if isinstance(value, Decimal) else repr(value)

@@ -1,6 +1,7 @@
 """The load of a service over the horizon: one number a slot, the highest inside it."""
 
 import math
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -18,10 +19,10 @@ def load_requests_per_s(service: Service, horizon: Horizon) -> tuple[float, ...]
     comes: the load of a slot counts from `start_up` before the slot ends on.
     """
     curve = service.traffic.requests_per_s
-    exponent = _sharpness(curve)
+    day = day_curve(curve)
     return tuple(
         max(
-            _load_at(curve, moment, exponent)
+            _load_at(curve, day, moment)
             for moment in _moments(slot.start_at, slot.end_at + service.start_up)
         )
         for slot in horizon.slots()
@@ -33,14 +34,30 @@ def _moments(start: datetime, end: datetime) -> list[datetime]:
     return [start + number * _STEP for number in range(count)]
 
 
-def _load_at(curve: LoadCurve, moment: datetime, exponent: float) -> float:
-    """Follow a raised cosine with its top at the peak hour, sharpened where peak > 2 × mean."""
-    local = moment.astimezone(ZoneInfo(curve.timezone))
-    hour = local.hour + local.minute / 60
-    bell = (1 + math.cos(math.tau * (hour - curve.peak_hour) / 24)) / 2
+def day_curve(curve: LoadCurve) -> Callable[[float], float]:
+    """Give the requests/s of a weekday by the local hour: a raised cosine, its top at `peak_hour`.
+
+    It is sharpened where the peak is above twice the mean, so that the mean of a day holds.
+    """
+    exponent = _sharpness(curve)
     base = max(0.0, 2 * curve.mean - curve.peak)
-    factor = curve.weekend_factor if local.weekday() >= _SATURDAY else 1.0
-    return factor * (base + (curve.peak - base) * math.pow(bell, exponent))
+
+    def load(hour: float) -> float:
+        bell = (1 + math.cos(math.tau * (hour - curve.peak_hour) / 24)) / 2
+        return base + (curve.peak - base) * math.pow(bell, exponent)
+
+    return load
+
+
+def is_weekend(local: datetime) -> bool:
+    """Tell whether a moment of local time is on a Saturday or Sunday."""
+    return local.weekday() >= _SATURDAY
+
+
+def _load_at(curve: LoadCurve, day: Callable[[float], float], moment: datetime) -> float:
+    local = moment.astimezone(ZoneInfo(curve.timezone))
+    factor = curve.weekend_factor if is_weekend(local) else 1.0
+    return factor * day(local.hour + local.minute / 60)
 
 
 def _sharpness(curve: LoadCurve) -> float:

@@ -1,0 +1,1 @@
+"""From a log of requests to a load curve and size classes."""
