@@ -1,14 +1,12 @@
-"""What an accelerator is to the formulas: its class, its peaks, the share of them it reaches."""
+"""What an accelerator is to the formulas: its class and its peaks."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from broker.domain.gpu import GpuModel, Precision, Stack
-from solver.sizing import constants
 
 _HBM_ARCHITECTURES = ("Volta", "Hopper")
 _HBM_FAMILIES = ("A100", "A800", "A30")
-_HBM_FORMS = ("SXM", "NVL", "NVL72")
+_HBM_FORMS = ("SXM", "NVL", "NVL72", "Superchip")
 _TWO_DEVICE_CARDS = ("MI250", "MI250X", "Max1550")
 _TOO_OLD = (
     "Kepler",
@@ -32,14 +30,6 @@ class GpuClass(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Shares of the datasheet's compute and bandwidth that serving kernels reach."""
-
-    compute_share: float
-    bandwidth_share: float
-
-
 def gpu_class(gpu: GpuModel) -> GpuClass:
     """Say which efficiencies hold: NVIDIA by kind of memory, AMD, or anything else.
 
@@ -52,19 +42,6 @@ def gpu_class(gpu: GpuModel) -> GpuClass:
     by_family = gpu.name.split("-")[0] in _HBM_FAMILIES
     has_hbm = gpu.form in _HBM_FORMS or gpu.architecture in _HBM_ARCHITECTURES or by_family
     return GpuClass.NVIDIA_HBM if has_hbm else GpuClass.NVIDIA_GDDR
-
-
-def serving_reach(kind: GpuClass) -> Reach:
-    """Give the shares of peak compute and bandwidth that a class reaches when serving."""
-    match kind:
-        case GpuClass.NVIDIA_HBM:
-            return Reach(constants.HBM_COMPUTE_SHARE, constants.HBM_BANDWIDTH_SHARE)
-        case GpuClass.NVIDIA_GDDR:
-            return Reach(constants.GDDR_COMPUTE_SHARE, constants.GDDR_BANDWIDTH_SHARE)
-        case GpuClass.AMD:
-            return Reach(constants.AMD_COMPUTE_SHARE, constants.AMD_BANDWIDTH_SHARE)
-        case GpuClass.OTHER:
-            return Reach(constants.OTHER_COMPUTE_SHARE, constants.OTHER_BANDWIDTH_SHARE)
 
 
 def native_tflops(*, gpu: GpuModel, precision: Precision) -> float | None:

@@ -1,7 +1,7 @@
 """Figures of a neural network that memory and time follow from; parameters in units."""
 
 from broker.domain.llm import LlmModel
-from solver.sizing import constants
+from solver.sizing import serving_constants as constants
 
 BILLION = 1e9
 _TIED_BELOW = 1.5
@@ -71,15 +71,17 @@ def state_bytes(model: LlmModel) -> float:
     return (model.layers - model.kv_layers) * model.hidden * constants.STATE_BYTES_PER_HIDDEN
 
 
-def prompt_attention_flops(*, model: LlmModel, tokens: float) -> float:
+def prompt_attention_flops(*, model: LlmModel, tokens: float, cached_tokens: float = 0.0) -> float:
     """Count the attention FLOPs of a prompt: 4 × heads × head size × Σ layers (context/2) × tokens.
 
-    A causal token sees half the prompt on average, a windowed one at most the window.
+    A causal token sees half the prompt on average, a windowed one at most the window. Tokens found
+    in a prefix cache are seen, but compute nothing: the rest sees (cached + tokens)/2 on average.
     """
     windowed = model.kv_layers * window_share(model)
-    seen = (model.kv_layers - windowed) * tokens / 2
-    seen += windowed * min(tokens / 2, model.window_tokens or 0)
-    return 4 * model.heads * model.head_dim * seen * tokens
+    context = (tokens + cached_tokens) / 2
+    seen = (model.kv_layers - windowed) * context
+    seen += windowed * min(context, model.window_tokens or 0)
+    return 4 * model.heads * model.head_dim * seen * (tokens - cached_tokens)
 
 
 def decode_attention_flops(*, model: LlmModel, context_tokens: float) -> float:

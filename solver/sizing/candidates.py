@@ -8,6 +8,7 @@ from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.workload import Service, TrainingRun
+from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.serving import (
     Setting,
     arithmetics,
@@ -26,7 +27,7 @@ def serving_candidates(
     gpu: GpuModel,
     model: LlmModel,
     rtt_s: float,
-    safety_margin: float,
+    safety_margin: SafetyMargin,
 ) -> tuple[list[ServingCandidate], list[Refusal]]:
     """Size one replica of a service on part of a node, for each precision and group size.
 
@@ -36,11 +37,27 @@ def serving_candidates(
         gpu: the datasheet of `shape.gpu`.
         model: the network that `service.model` names.
         rtt_s: seconds of the network round trip to its users, taken off the first token's limit.
-        safety_margin: share taken off every rate.
+        safety_margin: share taken off every rate, or `from_error_band`: its band's bad end.
 
     Returns:
         The candidates that no other on this shape beats, and a refusal for all that cannot serve.
     """
+    candidates, refusals = every_serving_candidate(
+        service, shape, gpu=gpu, model=model, rtt_s=rtt_s, safety_margin=safety_margin
+    )
+    return not_dominated(candidates), refusals
+
+
+def every_serving_candidate(
+    service: Service,
+    shape: Shape,
+    *,
+    gpu: GpuModel,
+    model: LlmModel,
+    rtt_s: float,
+    safety_margin: SafetyMargin,
+) -> tuple[list[ServingCandidate], list[Refusal]]:
+    """Size a service as `serving_candidates` does, and keep those that another beats, too."""
     setting = Setting(service, shape, gpu, model, rtt_s, safety_margin)
     refusal = shape_refusal(setting)
     if refusal is not None:
@@ -53,7 +70,7 @@ def serving_candidates(
             refusals.append(sized)
         else:
             candidates.append(sized)
-    return not_dominated(candidates), refusals
+    return candidates, refusals
 
 
 def training_candidates(
@@ -63,7 +80,7 @@ def training_candidates(
     gpu: GpuModel,
     model: LlmModel,
     spot: SpotTerms | None,
-    safety_margin: float,
+    safety_margin: SafetyMargin,
 ) -> tuple[list[TrainingCandidate], list[Refusal]]:
     """Size a run on whole nodes of a shape, for each number of GPUs that it may use.
 
@@ -73,12 +90,13 @@ def training_candidates(
         gpu: the datasheet of `shape.gpu`.
         model: the network that `run.model` names.
         spot: what is known of interruptions on spot; None is firm capacity.
-        safety_margin: share taken off every rate.
+        safety_margin: share taken off every rate, or `from_error_band`: its band's bad end.
 
     Returns:
         The fastest layout that fits for each number of GPUs, and a refusal for each other number.
     """
-    ground = Ground(run, shape, gpu, model, spot, safety_margin)
+    share = 0.0 if safety_margin == "from_error_band" else safety_margin
+    ground = Ground(run, shape, gpu, model, spot, share)
     refusal = ground_refusal(ground)
     if refusal is not None:
         return [], [refusal]
@@ -89,5 +107,14 @@ def training_candidates(
         if isinstance(sized, Refusal):
             refusals.append(sized)
         else:
-            candidates.append(sized)
+            candidates.append(_at_margin(sized, safety_margin))
     return candidates, refusals
+
+
+def _at_margin(sized: TrainingCandidate, margin: SafetyMargin) -> TrainingCandidate:
+    """Slow a run to the bad end of its band where that is the margin asked for."""
+    if margin != "from_error_band":
+        return sized
+    slower = sized.tokens_per_s * kept_share(margin, sized.band)
+    said = (*sized.assumptions, margin_text(margin, sized.band))
+    return sized.model_copy(update={"tokens_per_s": slower, "assumptions": said})

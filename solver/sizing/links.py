@@ -1,28 +1,26 @@
-"""What joins the GPUs of a group, as bytes per second and a fixed time per collective."""
+"""What joins the GPUs of a group: the nominal speed of one direction, and whether it is PCIe."""
 
 from dataclasses import dataclass
 
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import Link, Shape
-from solver.sizing import constants
+from solver.sizing import constants, serving_constants
 
 _FAST_LINKS = (Link.NVSWITCH, Link.NVLINK_BRIDGE, Link.XGMI)
 _BRIDGE_GPUS = 2
+_PCIE_5 = ("Hopper", "Blackwell", "Blackwell Ultra", "CDNA3", "CDNA4", "Gaudi3", "Battlemage")
 
 
 @dataclass(frozen=True, slots=True)
 class Interconnect:
-    """One all-reduce among a group: a fixed time, and GB/s of one direction that it reaches."""
+    """Nominal GB/s of one direction among a group; what serving reaches of it is a constant."""
 
-    latency_s: float
     gb_per_s: float
     is_pcie: bool = False
 
 
-ALONE = Interconnect(latency_s=0.0, gb_per_s=float("inf"))
+ALONE = Interconnect(gb_per_s=float("inf"))
 """A group of one GPU: nothing to send."""
-
-PCIE = Interconnect(constants.PCIE_LATENCY_S, constants.PCIE_GB_PER_S, is_pcie=True)
 
 
 def one_way_gb_per_s(*, shape: Shape, gpu: GpuModel, gpus: int) -> float | None:
@@ -53,17 +51,24 @@ def is_on_pcie(*, shape: Shape, gpus: int) -> bool:
     return shape.link is Link.PCIE
 
 
+def pcie_link(gpu: GpuModel) -> Interconnect:
+    """Give the PCIe link of a card: generation 5 from Hopper, Blackwell and CDNA3 on, else 4.
+
+    Hosts with and without peer-to-peer are one class; they differ by a factor of two.
+    """
+    is_fifth = gpu.architecture in _PCIE_5
+    speed = serving_constants.PCIE_5_GB_PER_S if is_fifth else serving_constants.PCIE_4_GB_PER_S
+    return Interconnect(speed, is_pcie=True)
+
+
 def serving_link(*, shape: Shape, gpu: GpuModel, gpus: int) -> Interconnect | None:
-    """Give what joins a tensor-parallel group when serving; None where the link is unknown."""
+    """Give what joins a group of GPUs when serving; None where the link is unknown."""
     if gpus == 1:
         return ALONE
     if is_on_pcie(shape=shape, gpus=gpus):
-        return PCIE
+        return pcie_link(gpu)
     one_way = one_way_gb_per_s(shape=shape, gpu=gpu, gpus=gpus)
-    if one_way is None:
-        return None
-    reached = one_way * constants.NVLINK_BANDWIDTH_SHARE
-    return Interconnect(latency_s=constants.NVLINK_LATENCY_S, gb_per_s=reached)
+    return None if one_way is None else Interconnect(one_way)
 
 
 def _domain(shape: Shape) -> int:

@@ -4,13 +4,22 @@ from dataclasses import dataclass
 
 from broker.domain.gpu import GpuModel, Precision, Stack
 from broker.domain.llm import LlmModel
-from solver.sizing import constants
+from solver.sizing import serving_constants as constants
 from solver.sizing.accelerators import native_tflops
 from solver.sizing.architecture import BILLION, expert_params
 
 _BITS_PER_BYTE = 8
 _PLAIN_BITS = 16
 _NVFP4_DENSE_BITS = 8
+_WEIGHT_BITS = {
+    Precision.BF16: 16.0,
+    Precision.FP16: 16.0,
+    Precision.FP8: 8.0,
+    Precision.INT8: 8.0,
+    Precision.INT4: 4.25,  # groups of 64 with a 16-bit scale
+    Precision.NVFP4: 4.5,  # groups of 16 with an 8-bit scale
+    Precision.MXFP4: 4.25,  # groups of 32 with an 8-bit scale
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ def weight_bytes(*, model: LlmModel, precision: Precision) -> WeightBytes:
     Embedding and output head stay in 16 bits. NVFP4 checkpoints of sparse models keep all but the
     experts in 8 bits, MXFP4 ones (gpt-oss) in 16, with experts padded. Ignores norms and biases.
     """
-    bits = constants.WEIGHT_BITS[precision]
+    bits = _WEIGHT_BITS[precision]
     experts = expert_params(model)
     plain = min(2.0 * model.vocab * model.hidden, model.params_b * BILLION - experts)
     others = model.params_b * BILLION - experts - plain

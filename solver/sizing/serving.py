@@ -1,4 +1,4 @@
-"""Serving candidates: one replica of a service on part of a node, by precision and group size."""
+"""Serving candidates: one replica of a service on part of a node, by precision and layout."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +10,19 @@ from broker.domain.candidate import (
     Refusal,
     ServingCandidate,
 )
-from broker.domain.gpu import GpuModel, Stack
+from broker.domain.engine import KvPrecision
+from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape
 from broker.domain.workload import Service, SizeClass
-from solver.sizing import constants
+from solver.sizing import serving_constants as constants
 from solver.sizing.accelerators import is_too_old, is_two_devices
-from solver.sizing.architecture import splits_over
-from solver.sizing.links import Interconnect, serving_link
+from solver.sizing.engines import PLANNED, Engine, Release, year_of
+from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.precisions import Arithmetic, serving_arithmetic
-from solver.sizing.roofline import step_costs
+from solver.sizing.roofline import costs_of
+from solver.sizing.serving_facts import Replica, Split, fits_stack, step_facts
+from solver.sizing.serving_layouts import Choice, splits
 from solver.sizing.serving_memory import Room, room, sequence_gib
 from solver.sizing.serving_rate import (
     Demand,
@@ -29,13 +32,13 @@ from solver.sizing.serving_rate import (
     largest_operation,
     operation,
 )
-from solver.sizing.trust import Trust, serving_trust
+from solver.sizing.serving_trust import Trust, serving_trust
 
-TENSOR_SIZES = (1, 2, 4, 8)
 _IDLE_SEQUENCES = 0.01
 _NOTHING = ClassRate(requests_per_s=0, concurrency=0, ttft_s=0, tpot_s=0)
 _TIGHT = 16
 """Fewer sequences than this leave nothing for bursts or another engine's reserve."""
+_KV_BITS = {KvPrecision.BF16: 16.0, KvPrecision.FP8: 8.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Setting:
     gpu: GpuModel
     model: LlmModel
     rtt_s: float
-    safety_margin: float
+    safety_margin: SafetyMargin
 
     def refuse(self, reason: str, detail: str, *, what: str = "") -> Refusal:
         """Say why a shape, or one precision and layout on it, cannot carry the service."""
@@ -65,45 +68,30 @@ class Setting:
             tpot_share=slo.tpot.share,
         )
 
-
-@dataclass(frozen=True, slots=True)
-class Replica:
-    """One way to run a replica: number format, group size and what joins the group."""
-
-    arithmetic: Arithmetic
-    tensor: int
-    link: Interconnect
+    @property
+    def release(self) -> Release:
+        """Give the engine, dated by its release, or as the newest that was measured."""
+        engine, day = Engine(self.service.engine.value), self.service.engine_released_on
+        return Release(engine, PLANNED.year if day is None else year_of(day))
 
     @property
-    def layout(self) -> Layout:
-        """Give the layout."""
-        return Layout(tensor=self.tensor)
-
-    @property
-    def label(self) -> str:
-        """Name the replica within its shape."""
-        return f"{self.arithmetic.precision}/{self.layout}"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a replica does with one size class: its rate, or why it is 0 (reason and detail)."""
-
-    rate: ClassRate
-    kv_gib: float
-    max_sequences: float
-    reason: str = ""
-    detail: str = ""
+    def machine(self) -> str:
+        """Name the shape so that no other has its name: GPUs, link, and what the link is."""
+        shape = self.shape
+        parts = (shape.link_gb_per_s, shape.link_domain_gpus)
+        link = "-".join((str(shape.link), *(f"{one:g}" for one in parts if one is not None)))
+        return f"{shape.gpu}x{shape.gpu_count}/{link}"
 
 
 def shape_refusal(setting: Setting) -> Refusal | None:
     """Refuse a shape that no replica can be sized on, or None."""
     gpu, count = setting.gpu, setting.shape.gpu_count
     if count.denominator != 1:
-        return setting.refuse("fractional_gpus", f"{count} of a {gpu.name}: whole GPUs only")
+        detail = f"{count} of a {gpu.name}: whole GPUs and MIG slices only"
+        return setting.refuse("fractional_gpus", detail)
     if is_too_old(gpu):
         return setting.refuse("too_old", f"{gpu.name}: current engines do not run on it")
-    if gpu.stack in (Stack.XLA, Stack.ONEAPI):
+    if not fits_stack(gpu):
         return setting.refuse(
             "stack_not_modelled", f"{gpu.name}: no formula holds for {gpu.stack} accelerators"
         )
@@ -129,51 +117,47 @@ def arithmetics(setting: Setting) -> tuple[list[Arithmetic], list[Refusal]]:
 
 
 def replicas(setting: Setting, found: Sequence[Arithmetic]) -> Iterator[Replica | Refusal]:
-    """List the replicas to size: each precision on 1, 2, 4, 8 GPUs that divide the node."""
-    count = int(setting.shape.gpu_count)
-    for tensor in (size for size in TENSOR_SIZES if count % size == 0):
-        link = serving_link(shape=setting.shape, gpu=setting.gpu, gpus=tensor)
-        if link is None:
-            detail = f"the link among {tensor} GPUs is {setting.shape.link}"
-            yield setting.refuse("link_unknown", detail, what=f"tp{tensor}")
-        elif not splits_over(model=setting.model, tensor=tensor):
-            detail = f"{setting.model.heads} heads ({setting.model.kv_heads} for keys and values)"
-            yield setting.refuse(
-                "heads_do_not_split", f"{detail} do not divide by {tensor}", what=f"tp{tensor}"
-            )
-        else:
-            yield from (Replica(arithmetic, tensor, link) for arithmetic in found)
+    """List the replicas to size: each precision in each layout that divides the node."""
+    for choice in splits(shape=setting.shape, gpu=setting.gpu, model=setting.model):
+        if choice.reason:
+            what = str(layout_of(choice.split))
+            yield setting.refuse(choice.reason, choice.detail, what=what)
+            continue
+        yield from (_replica(setting, arithmetic, choice) for arithmetic in found)
+
+
+def layout_of(split: Split) -> Layout:
+    """Give the split as the layout of a plan."""
+    return Layout(
+        tensor=split.tensor,
+        pipeline=split.pipeline,
+        data=split.attention_data,
+        expert=max(split.expert, split.attention_data),
+    )
+
+
+def replica_label(replica: Replica) -> str:
+    """Name a replica within its shape."""
+    return f"{replica.arithmetic.precision}/{layout_of(replica.split)}"
 
 
 def size_replica(setting: Setting, replica: Replica) -> ServingCandidate | Refusal:
     """Size one replica for every size class of the service."""
-    space = room(
-        gpu=setting.gpu,
-        model=setting.model,
-        precision=replica.arithmetic.precision,
-        tensor=replica.tensor,
-    )
-    trust = serving_trust(
-        gpu=setting.gpu,
-        model=setting.model,
-        precision=replica.arithmetic.precision,
-        is_pcie=replica.link.is_pcie,
-    )
+    space, trust = room(replica), serving_trust(replica)
     verdicts = [
-        judge(setting, replica, size=size, space=space, pessimism=trust.pessimism)
+        judge(setting, replica, size=size, space=space, trust=trust)
         for size in setting.service.sizes
     ]
     if not any(verdict.rate.requests_per_s for verdict in verdicts):
         detail = "; ".join(dict.fromkeys(verdict.detail for verdict in verdicts))
-        return setting.refuse(verdicts[0].reason, detail, what=replica.label)
-    rtt_ms = setting.rtt_s * 1000
+        return setting.refuse(verdicts[0].reason, detail, what=replica_label(replica))
     return ServingCandidate(
-        id=f"{setting.service.name}/{setting.shape.gpu}/{setting.shape.link}/"
-        f"{replica.label}@{rtt_ms:.0f}ms",
+        id=f"{setting.service.name}/{setting.machine}/{replica_label(replica)}"
+        f"@{setting.rtt_s * 1000:.0f}ms",
         service=setting.service.name,
         gpu=setting.shape.gpu,
         precision=replica.arithmetic.precision,
-        layout=replica.layout,
+        layout=layout_of(replica.split),
         rtt_s=setting.rtt_s,
         memory=_fullest(space, verdicts),
         rates=tuple(verdict.rate for verdict in verdicts),
@@ -183,12 +167,23 @@ def size_replica(setting: Setting, replica: Replica) -> ServingCandidate | Refus
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a replica does with one size class: its rate, or why it is 0 (reason and detail)."""
+
+    rate: ClassRate
+    kv_gib: float
+    max_sequences: float
+    reason: str = ""
+    detail: str = ""
+
+
 def judge(
-    setting: Setting, replica: Replica, *, size: SizeClass, space: Room, pessimism: Pessimism
+    setting: Setting, replica: Replica, *, size: SizeClass, space: Room, trust: Trust
 ) -> Verdict:
     """Find what a replica sustains of one size class alone, or why it cannot serve it."""
     tokens = size.input_tokens + size.output_tokens
-    kv_gib = sequence_gib(model=setting.model, tokens=tokens, tensor=replica.tensor)
+    kv_gib = sequence_gib(replica, tokens=tokens)
     max_sequences = space.max_sequences(kv_gib)
     blank = Verdict(_NOTHING, kv_gib, max_sequences)
     longest = setting.model.max_context_tokens
@@ -199,14 +194,12 @@ def judge(
         detail = f"{_name(size)}: does not fit by {space.missing_gib(kv_gib):.1f} GiB per GPU"
         return replace(blank, reason="does_not_fit", detail=detail)
     demand = _demand(setting, replica, size=size, max_sequences=max_sequences)
-    best = largest_operation(demand, limits=setting.limits, pessimism=pessimism)
+    best = largest_operation(demand, limits=setting.limits, pessimism=trust.pessimism)
     if best is None:
-        idle = operation(
-            demand, mean_sequences=_IDLE_SEQUENCES, limits=setting.limits, pessimism=pessimism
-        )
+        idle = _idle(demand, setting.limits, trust.pessimism)
         reason, detail = _miss(setting, size=size, idle=idle)
         return replace(blank, rate=_rate(idle, 0.0), reason=reason, detail=detail)
-    return replace(blank, rate=_rate(best, 1 - setting.safety_margin))
+    return replace(blank, rate=_rate(best, kept_share(setting.safety_margin, trust.band)))
 
 
 def not_dominated(candidates: Sequence[ServingCandidate]) -> list[ServingCandidate]:
@@ -233,44 +226,62 @@ def _beats(one: ServingCandidate, other: ServingCandidate) -> bool:
     return all(mine.requests_per_s >= theirs.requests_per_s for mine, theirs in pairs)
 
 
+def _replica(setting: Setting, arithmetic: Arithmetic, choice: Choice) -> Replica:
+    service = setting.service
+    return Replica(
+        gpu=setting.gpu,
+        model=setting.model,
+        arithmetic=arithmetic,
+        split=choice.split,
+        link=choice.link,
+        release=setting.release,
+        kv_bits=_KV_BITS[service.kv_precision],
+        prefix_cache_share=service.prefix_cache_share,
+        chunked_prefill=service.chunked_prefill,
+    )
+
+
 def _demand(setting: Setting, replica: Replica, *, size: SizeClass, max_sequences: float) -> Demand:
     sizes = setting.service.sizes
     mean = sum(one.share * one.input_tokens for one in sizes)
     square = sum(one.share * one.input_tokens**2 for one in sizes)
+    new_share = 1 - replica.prefix_cache_share
+    facts = step_facts(
+        replica,
+        input_tokens=float(size.input_tokens),
+        output_tokens=float(size.output_tokens),
+    )
     return Demand(
-        costs=step_costs(
-            gpu=setting.gpu,
-            model=setting.model,
-            arithmetic=replica.arithmetic,
-            tensor=replica.tensor,
-            link=replica.link,
-            input_tokens=size.input_tokens,
-            output_tokens=size.output_tokens,
-        ),
-        input_tokens=size.input_tokens,
+        costs=costs_of(facts),
+        new_tokens=max(1.0, size.input_tokens * new_share),
         output_tokens=size.output_tokens,
-        neighbour_tokens=mean,
+        neighbour_tokens=mean * new_share,
         neighbour_variation=square / mean**2 - 1,
         max_sequences=max_sequences,
+        ranks=replica.split.attention_data,
     )
+
+
+def _idle(demand: Demand, limits: Limits, pessimism: Pessimism) -> Operation:
+    return operation(demand, mean_sequences=_IDLE_SEQUENCES, limits=limits, pessimism=pessimism)
 
 
 def _miss(setting: Setting, *, size: SizeClass, idle: Operation) -> tuple[str, str]:
     limits, slo = setting.limits, setting.service.slo
     if idle.ttft_s > limits.ttft_s:
-        limit = f"{slo.ttft.limit_s:.3g} s less {setting.rtt_s:.3g} s of network"
-        late = f"TTFT {_percentile(slo.ttft.share)} {idle.ttft_s:.3g} s"
-        return "ttft_missed", f"{_name(size)}: {late} > {limit}"
+        late = f"TTFT {_percentile(slo.ttft.share)} {float(idle.ttft_s):.3g} s"
+        less = f"{slo.ttft.limit_s:g} s less {setting.rtt_s:.2g} s of network"
+        return "ttft_missed", f"{_name(size)}: {late} > {less}"
     late = f"TPOT {_percentile(slo.tpot.share)} {idle.tpot_s * 1000:.3g} ms"
     return "tpot_missed", f"{_name(size)}: {late} > {limits.tpot_s * 1000:.3g} ms"
 
 
-def _rate(best: Operation, margin: float) -> ClassRate:
+def _rate(best: Operation, kept: float) -> ClassRate:
     return ClassRate(
-        requests_per_s=best.requests_per_s * margin,
-        concurrency=best.sequences if margin else 0.0,
-        ttft_s=best.ttft_s,
-        tpot_s=best.tpot_s,
+        requests_per_s=float(best.requests_per_s * kept),
+        concurrency=float(best.sequences) if kept else 0.0,
+        ttft_s=float(best.ttft_s),
+        tpot_s=float(best.tpot_s),
     )
 
 
@@ -283,11 +294,15 @@ def _assumptions(
     setting: Setting, replica: Replica, trust: Trust, verdicts: Sequence[Verdict]
 ) -> tuple[str, ...]:
     ttft, tpot = trust.pessimism.ttft_factor, trust.pessimism.tpot_factor
+    prefill = "chunked prefill" if replica.chunked_prefill else "prompts in steps of their own"
+    cached = replica.prefix_cache_share
     general = (
-        "continuous batching and chunked prefill as in vLLM, 16-bit KV cache, no prefix cache",
-        f"latency tested at {ttft:g} × the estimated TTFT and {tpot:g} × the estimated TPOT",
+        f"continuous batching and {prefill} as in {replica.release.engine} of "
+        f"{replica.release.year:.1f}, {replica.kv_bits:.0f}-bit KV cache, "
+        + (f"{cached:.0%} of prompts from the prefix cache" if cached else "no prefix cache"),
+        f"latency tested at {ttft:.3g} × the estimated TTFT and {tpot:.3g} × the estimated TPOT",
         f"arrivals with a dispersion of {constants.ARRIVAL_DISPERSION:g} (Poisson is 1)",
-        f"rates less a safety margin of {setting.safety_margin:.0%}",
+        margin_text(setting.safety_margin, trust.band),
     )
     note = (replica.arithmetic.note,) if replica.arithmetic.note else ()
     fewest = min(one.max_sequences for one in verdicts)

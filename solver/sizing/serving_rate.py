@@ -7,21 +7,26 @@ so the rate is N/(output × step(N)) (Little). Everything that the objective lim
     TTFT  ← rest of the running step + own prompt + wait behind other prompts, at its percentile
     memory ← sequences at the percentile, each with its whole context
 
-and so does the rate: bisection on a fixed grid finds the largest N, so that nothing that is looser
-or faster lowers it.
+and so does the rate: a search on fixed, nested grids finds the largest N, so that nothing that is
+looser or faster lowers it. A grid is worked out at once, as arrays.
 Both times are tested at the bad end of the error band, not at the estimate.
 """
 
 import math
 from dataclasses import dataclass
 
-from solver.sizing import constants
-from solver.sizing.queueing import residual_s, sequences_at, wait_s
-from solver.sizing.roofline import StepCosts, mean_step_s, step_s
+import numpy as np
+from numpy.typing import NDArray
 
-_BISECTIONS = 20
-"""Halvings of the logarithm between the least and the most sequences: to 0.002 %."""
+from solver.sizing import serving_constants as constants
+from solver.sizing.queueing import residual_s, sequences_at, wait_s
+from solver.sizing.roofline import StepCosts, felt_step, mean_step, step
+from solver.sizing.serving_facts import Number
+
 _LEAST_SEQUENCES = 0.01
+_GRID = 400
+_GRIDS = 2
+"""Points of a grid, and grids inside each other: the largest N is found to 0.01 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,136 +51,145 @@ class Pessimism:
 class Demand:
     """Requests of one size on one replica.
 
-    `neighbour_tokens` is the mean prompt of the whole service and `neighbour_variation` the squared
-    coefficient of variation, as prompts wait behind those of other sizes too.
+    `new_tokens` of the prompt are not found in a cache. `neighbour_tokens` is the mean of that over
+    the whole service and `neighbour_variation` the squared coefficient of variation, as prompts
+    wait behind those of other sizes too. `ranks` of attention data parallelism share the requests.
     """
 
     costs: StepCosts
-    input_tokens: int
+    new_tokens: float
     output_tokens: int
     neighbour_tokens: float
     neighbour_variation: float
     max_sequences: float
+    ranks: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A replica at work: the rate, the sequences in flight at the percentile, the tested times."""
 
-    requests_per_s: float
-    sequences: float
-    ttft_s: float
-    tpot_s: float
+    requests_per_s: Number
+    sequences: Number
+    ttft_s: Number
+    tpot_s: Number
+
+    def at(self, place: int) -> "Operation":
+        """Give one point of an operation that was worked out for many."""
+        return Operation(
+            *(
+                float(np.asarray(one)[place])
+                for one in (self.requests_per_s, self.sequences, self.ttft_s, self.tpot_s)
+            )
+        )
 
 
 def operation(
-    demand: Demand, *, mean_sequences: float, limits: Limits, pessimism: Pessimism
+    demand: Demand, *, mean_sequences: Number, limits: Limits, pessimism: Pessimism
 ) -> Operation:
-    """Work out rate and times with `mean_sequences` decoding on average."""
+    """Work out rate and times with `mean_sequences` decoding on average; of arrays, all at once."""
     costs, outputs = demand.costs, demand.output_tokens
-    step = steady_step_s(demand, mean_sequences)
-    rate = mean_sequences / (outputs * step)
-    first = first_token_s(
+    steady = steady_step_s(demand, mean_sequences)
+    rate = mean_sequences / (outputs * steady)
+    own = own_prompt_s(costs, mean_sequences, demand.new_tokens)
+    waited = wait_of(
         demand, mean_sequences=mean_sequences, requests_per_s=rate, share=limits.ttft_share
     )
+    first = limits.ttft_share * steady + own + waited
     crowd = sequences_at(
         mean=mean_sequences, share=limits.tpot_share, dispersion=constants.ARRIVAL_DISPERSION
     )
-    prefilling = rate * own_prompt_s(costs, mean_sequences, demand.input_tokens)
     held = sequences_at(
-        mean=mean_sequences + prefilling,
+        mean=mean_sequences + rate * own,
         share=limits.ttft_share,
         dispersion=constants.ARRIVAL_DISPERSION,
     )
     return Operation(
-        requests_per_s=rate,
+        requests_per_s=rate * demand.ranks,
         sequences=held,
         ttft_s=first * pessimism.ttft_factor,
         tpot_s=step_among_s(demand, crowd) * pessimism.tpot_factor,
     )
 
 
-def own_prompt_s(costs: StepCosts, sequences: float, input_tokens: int) -> float:
+def own_prompt_s(costs: StepCosts, sequences: Number, new_tokens: float) -> Number:
     """Time the steps that carry one prompt, in chunks of equal size, beside decoding sequences."""
-    chunks = math.ceil(input_tokens / constants.CHUNK_TOKENS)
-    step = step_s(costs, sequences=sequences, prompt_tokens=input_tokens / chunks)
-    return chunks * step
+    chunks = math.ceil(new_tokens / constants.CHUNK_TOKENS)
+    return chunks * step(costs, sequences=sequences, prompt_tokens=new_tokens / chunks, carries=1.0)
 
 
-def first_token_s(
-    demand: Demand, *, mean_sequences: float, requests_per_s: float, share: float
-) -> float:
-    """Give the time to the first token in seconds that `share` of the requests do not exceed.
-
-        share·step + own prompt + wait(ρ, R)
+def wait_of(
+    demand: Demand, *, mean_sequences: Number, requests_per_s: Number, share: float
+) -> Number:
+    """Give the wait behind other prompts, in seconds, that `share` of the requests do not exceed.
 
     Prompts queue for the token budget of the steps: a budget of C tokens beside N sequences takes
     step(N, C), so a token takes step(N, C)/C, and ρ = rate × input × that. The wait is that behind
-    the service's own mix of prompts, or behind its own size if that is longer.
+    the service's own mix of prompts, or behind its own size if that is longer. The first token
+    comes after it, the rest of the running step, and the steps of the own prompt.
     """
-    costs = demand.costs
-    full = step_s(costs, sequences=mean_sequences, prompt_tokens=constants.CHUNK_TOKENS)
+    budget = float(constants.CHUNK_TOKENS)
+    full = step(demand.costs, sequences=mean_sequences, prompt_tokens=budget, carries=1.0)
     token_s = full / constants.CHUNK_TOKENS
     dispersion = constants.ARRIVAL_DISPERSION
     own = residual_s(
-        mean_s=demand.input_tokens * token_s, squared_variation=0.0, dispersion=dispersion
+        mean_s=demand.new_tokens * token_s, squared_variation=0.0, dispersion=dispersion
     )
     mixed = residual_s(
         mean_s=demand.neighbour_tokens * token_s,
         squared_variation=demand.neighbour_variation,
         dispersion=dispersion,
     )
-    wait = wait_s(
-        utilization=requests_per_s * demand.input_tokens * token_s,
-        residual=max(own, mixed),
+    return wait_s(
+        utilization=requests_per_s * demand.new_tokens * token_s,
+        residual=np.maximum(own, mixed),
         share=share,
     )
-    running = steady_step_s(demand, mean_sequences)
-    return share * running + own_prompt_s(costs, mean_sequences, demand.input_tokens) + wait
 
 
 def largest_operation(demand: Demand, *, limits: Limits, pessimism: Pessimism) -> Operation | None:
     """Find the largest rate that keeps every limit; None where not even one request does."""
-
-    def at(mean_sequences: float) -> Operation:
-        return operation(demand, mean_sequences=mean_sequences, limits=limits, pessimism=pessimism)
-
-    best = at(_LEAST_SEQUENCES)
-    if not keeps(best, demand=demand, limits=limits):
-        return None
-    low, high = _LEAST_SEQUENCES, float(constants.MAX_SEQUENCES)
-    for _ in range(_BISECTIONS):
-        middle = math.sqrt(low * high)
-        tried = at(middle)
-        if keeps(tried, demand=demand, limits=limits):
-            low, best = middle, tried
-        else:
-            high = middle
+    low, high = math.log(_LEAST_SEQUENCES), math.log(constants.MAX_SEQUENCES)
+    best: Operation | None = None
+    for _ in range(_GRIDS):
+        points = np.linspace(low, high, _GRID)
+        tried = operation(demand, mean_sequences=np.exp(points), limits=limits, pessimism=pessimism)
+        kept = np.flatnonzero(~keeps(tried, demand=demand, limits=limits))
+        last = (int(kept[0]) if kept.size else _GRID) - 1
+        if last < 0:
+            return best
+        best = tried.at(last)
+        if last == _GRID - 1:
+            return best
+        low, high = float(points[last]), float(points[last + 1])
     return best
 
 
-def keeps(done: Operation, *, demand: Demand, limits: Limits) -> bool:
+def keeps(
+    done: Operation, *, demand: Demand, limits: Limits
+) -> NDArray[np.bool_]:
     """Say whether an operation is within memory and both limits; one-token answers have no TPOT."""
-    in_time = done.ttft_s <= limits.ttft_s
-    in_pace = demand.output_tokens == 1 or done.tpot_s <= limits.tpot_s
-    return in_time and in_pace and done.sequences <= demand.max_sequences
+    in_time = np.less_equal(done.ttft_s, limits.ttft_s)
+    in_room = np.less_equal(done.sequences, demand.max_sequences)
+    in_pace = np.less_equal(done.tpot_s, limits.tpot_s) | (demand.output_tokens == 1)
+    return np.asarray(in_time & in_room & in_pace, dtype=np.bool_)
 
 
-def steady_step_s(demand: Demand, sequences: float) -> float:
+def steady_step_s(demand: Demand, sequences: Number) -> Number:
     """Time a step in seconds when every sequence that ends is followed by a new prompt."""
-    return mean_step_s(
+    return mean_step(
         demand.costs,
         sequences=sequences,
         prompts_per_step=sequences / demand.output_tokens,
-        input_tokens=demand.input_tokens,
+        new_tokens=demand.new_tokens,
     )
 
 
-def step_among_s(demand: Demand, sequences: float) -> float:
+def step_among_s(demand: Demand, sequences: Number) -> Number:
     """Time a step in seconds as one of `sequences` meets it: only the others bring prompts."""
-    return mean_step_s(
+    return felt_step(
         demand.costs,
         sequences=sequences,
         prompts_per_step=(sequences - 1) / demand.output_tokens,
-        input_tokens=demand.input_tokens,
+        new_tokens=demand.new_tokens,
     )

@@ -3,35 +3,34 @@
 import math
 from dataclasses import dataclass
 
-from broker.domain.candidate import Label, Layout, Refusal, TrainingCandidate
+from broker.domain.candidate import Layout, Refusal, RunHours, TrainingCandidate
 from broker.domain.gpu import GpuModel, Precision, Stack
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Fabric, Link, Shape, SpotTerms
 from broker.domain.workload import Method, TrainingRun
-from solver.sizing import constants
+from solver.sizing import constants as common
+from solver.sizing import training_constants as fixed
 from solver.sizing.accelerators import is_too_old, is_two_devices, native_tflops
 from solver.sizing.architecture import BILLION
 from solver.sizing.links import is_on_pcie, one_way_gb_per_s
 from solver.sizing.restarts import (
     checkpoint_pause_s,
     gang_rate_per_hour,
+    makespan_range,
     spot_rate_per_hour,
     startup_s,
     useful_share,
     young_interval_s,
 )
+from solver.sizing.training_estimate import Setup, TrainingEstimate, training_estimate
+from solver.sizing.training_facts import Job, Split, Wires, job, one_spread
 from solver.sizing.training_layouts import fastest_split
-from solver.sizing.training_memory import Task, training_memory
-from solver.sizing.training_time import (
-    TERA,
-    Job,
-    Split,
-    Wires,
-    attention_flops_per_token,
-    job,
-    linear_flops_per_token,
+from solver.sizing.training_memory import (
+    MemoryVerdict,
+    Task,
+    memory_verdict,
+    training_memory,
 )
-from solver.sizing.trust import training_band, training_doubts
 
 _FORMATS = (Precision.BF16, Precision.FP16, Precision.FP8, Precision.NVFP4)
 _BITS_PER_BYTE = 8
@@ -82,10 +81,12 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Uptime:
-    """What a gang's up time is worth: the useful share, the start, and what to say of it."""
+    """What a gang's up time is worth: useful and checkpointing shares, its start, what to say."""
 
     useful_share: float
+    checkpoint_share: float
     startup_s: float
+    rate_per_hour: float
     notes: tuple[str, ...]
 
 
@@ -121,7 +122,7 @@ def between_gb_per_s(shape: Shape) -> float | None:
         return None
     gbit_per_s = shape.fabric_gbit_per_s
     if shape.fabric is Fabric.ETHERNET:
-        gbit_per_s = min(gbit_per_s * constants.TCP_SHARE, constants.TCP_CEILING_GBIT_PER_S)
+        gbit_per_s = min(gbit_per_s * fixed.TCP_SHARE, fixed.TCP_CEILING_GBIT_PER_S)
     return gbit_per_s / _BITS_PER_BYTE
 
 
@@ -132,11 +133,10 @@ def size_run(ground: Ground, gpus: int) -> TrainingCandidate | Refusal:
         detail = f"{gpus} GPUs are no whole number of nodes of {per_node}"
         return ground.refuse("gpus_do_not_divide", detail, gpus=gpus)
     nodes = gpus // per_node
-    between = between_gb_per_s(ground.shape)
-    inside = inside_gb_per_s(ground)
-    if nodes > 1 and between is None:
+    if nodes > 1 and between_gb_per_s(ground.shape) is None:
         detail = f"{nodes} nodes: fabric {ground.shape.fabric}, bandwidth not known"
         return ground.refuse("fabric_unknown", detail, gpus=gpus)
+    wires = wires_of(ground)
     work = job(
         gpu=ground.gpu,
         model=ground.model,
@@ -145,12 +145,28 @@ def size_run(ground: Ground, gpus: int) -> TrainingCandidate | Refusal:
         stack=ground.run.stack,
         sequence_length=ground.run.sequence_length,
     )
-    if work is None or inside is None:
+    if work is None or wires is None:
         return ground.refuse("precision_unsupported", f"{ground.gpu.name}: no peak known")
-    wires = Wires(
-        inside, between or inside, per_node, is_mesh=ground.shape.link is Link.XGMI and per_node > 1
-    )
     return _fastest(ground, work, wires=wires, gpus=gpus)
+
+
+def wires_of(ground: Ground) -> Wires | None:
+    """Give the links of a shape; None where that inside a node is not known.
+
+    A rack whose fast link joins several nodes is one domain; a bridge or a mesh is within a node.
+    """
+    shape, per_node = ground.shape, int(ground.shape.gpu_count)
+    inside = inside_gb_per_s(ground)
+    if inside is None:
+        return None
+    is_rack = shape.link is Link.NVSWITCH and math.isfinite(inside)
+    return Wires(
+        inside_gb_per_s=inside,
+        between_gb_per_s=between_gb_per_s(shape) or inside * per_node,
+        gpus_per_node=float(per_node),
+        is_mesh=float(shape.link is Link.XGMI and per_node > 1),
+        domain_gpus=float((shape.link_domain_gpus or 0) if is_rack else 0),
+    )
 
 
 def uptime(ground: Ground, *, nodes: int) -> Uptime:
@@ -161,12 +177,13 @@ def uptime(ground: Ground, *, nodes: int) -> Uptime:
     if ground.spot is not None:
         reclaims = spot_rate_per_hour(ground.spot.monthly_interruption)
     rate = gang_rate_per_hour(nodes=nodes, spot_per_hour=reclaims)
-    up_s = constants.SECONDS_PER_HOUR / rate
+    up_s = common.SECONDS_PER_HOUR / rate
     every = f"one interruption in {1 / rate:,.1f} h of the gang"
     if not run.restartable:
-        return Uptime(1.0, start_s, (f"not restartable: no loss counted, yet {every}",))
+        note = f"not restartable: no loss counted, yet {every}"
+        return Uptime(1.0, 0.0, start_s, rate, (note,))
     full = run.method is Method.FULL
-    trained = ground.model.params_b * BILLION * (1.0 if full else constants.ADAPTER_SHARE)
+    trained = ground.model.params_b * BILLION * (1.0 if full else fixed.MEMORY.adapter_share)
     pause_s = checkpoint_pause_s(
         trained_params=trained, storage_gb_per_s=run.checkpoint.storage_gb_per_s
     )
@@ -179,7 +196,7 @@ def uptime(ground: Ground, *, nodes: int) -> Uptime:
     notes = [f"{every}, checkpoint of {pause_s:,.0f} s every {interval_s / 60:,.0f} min"]
     if ground.spot is not None and ground.spot.monthly_interruption is None:
         notes.append("spot interruptions not known: taken as one in 10 node-hours")
-    return Uptime(share, start_s, tuple(notes))
+    return Uptime(share, pause_s / interval_s, start_s, rate, tuple(notes))
 
 
 def _gpu_refusal(ground: Ground) -> Refusal | None:
@@ -203,38 +220,54 @@ def _fastest(ground: Ground, work: Job, *, wires: Wires, gpus: int) -> TrainingC
         return ground.refuse("batch_too_small", detail, gpus=gpus)
     if search.split is None:
         detail = f"does not fit by {search.missing_gib:.1f} GiB per GPU in any layout"
-        return ground.refuse("does_not_fit", detail, gpus=gpus)
-    up = uptime(ground, nodes=gpus // wires.gpus_per_node)
+        return ground.refuse("does_not_fit", detail + _tight(ground, search.missing_gib), gpus=gpus)
+    nodes = gpus // int(ground.shape.gpu_count)
+    up = uptime(ground, nodes=nodes)
     if up.useful_share < _LEAST_USEFUL_SHARE:
         detail = f"only {up.useful_share:.1%} of the up time is useful: {'; '.join(up.notes)}"
         return ground.refuse("interrupted_too_often", detail, gpus=gpus)
-    return _candidate(ground, work, split=search.split, step_s=search.step_s, up=up)
+    setup = _setup(ground, search.split, wires, nodes=nodes)
+    found = training_estimate(setup)
+    if found is None:
+        return ground.refuse("precision_unsupported", f"{ground.gpu.name}: no peak known")
+    return _candidate(ground, setup, found, up)
 
 
-def _candidate(
-    ground: Ground, work: Job, *, split: Split, step_s: float, up: Uptime
-) -> TrainingCandidate:
+def _tight(ground: Ground, missing_gib: float) -> str:
+    """Say that a leaner release may fit what misses by less than the doubt of the estimate."""
+    needed = missing_gib + ground.gpu.memory_gib * (1 - fixed.MEMORY_RESERVE_SHARE)
+    if memory_verdict(needed, ground.gpu) is MemoryVerdict.TIGHT:
+        return "; tight: within the error of the estimate"
+    return ""
+
+
+def _setup(ground: Ground, split: Split, wires: Wires, *, nodes: int) -> Setup:
     run, shape = ground.run, ground.shape
-    nodes = split.gpus // int(shape.gpu_count)
-    layout = Layout(
-        tensor=split.tensor,
-        pipeline=split.pipeline,
-        data=split.data,
-        zero_stage=split.zero_stage,
-        micro_batch=split.micro_batch,
-        recomputation=split.recomputation,
-    )
-    tokens_per_s = ground.sequences * run.sequence_length / step_s
-    paced = tokens_per_s / (1 + constants.OVERHEAD_SHARE) * (1 - ground.safety_margin)
-    doubts = training_doubts(
+    return Setup(
         gpu=ground.gpu,
         model=ground.model,
         precision=ground.precision,
         method=run.method,
+        stack=run.stack,
+        sequence_length=run.sequence_length,
+        split=split,
+        wires=wires,
         fabric=shape.fabric if nodes > 1 else None,
         is_pcie=is_on_pcie(shape=shape, gpus=int(shape.gpu_count)),
     )
+
+
+def _candidate(
+    ground: Ground, setup: Setup, found: TrainingEstimate, up: Uptime
+) -> TrainingCandidate:
+    run, shape, split = ground.run, ground.shape, setup.split
+    nodes = split.gpus // int(shape.gpu_count)
+    layout = _layout(split)
+    tokens_per_s = ground.sequences * run.sequence_length / found.step_s
+    paced = tokens_per_s / (1 + common.OVERHEAD_SHARE) * (1 - ground.safety_margin)
     kind = "firm" if ground.spot is None else "spot"
+    hours = _hours(ground, up, paced=paced)
+    memory = training_memory(setup.task, one_spread(split), gpu=ground.gpu)
     return TrainingCandidate(
         id=f"{run.name}/{shape.gpu}x{shape.gpu_count}/{shape.fabric}/{nodes}n/{kind}/{layout}",
         run=run.name,
@@ -242,37 +275,71 @@ def _candidate(
         nodes=nodes,
         on_spot=ground.spot is not None,
         layout=layout,
-        memory=training_memory(ground.task, split, gpu=ground.gpu),
+        memory=memory,
         tokens_per_s=paced * up.useful_share,
         useful_share=up.useful_share,
         startup_s=up.startup_s,
-        mfu=_mfu(ground, work, tokens_per_s=tokens_per_s, gpus=split.gpus),
-        label=Label.ESTIMATED if doubts else Label.CALIBRATED,
-        band=training_band(model=ground.model, stack=run.stack, doubts=doubts),
-        assumptions=_assumptions(ground, up, doubts),
+        mfu=found.mfu * tokens_per_s / found.tokens_per_s,
+        label=found.label,
+        band=found.band,
+        assumptions=_assumptions(ground, up, hours, found, peak_gib=found.peak_gib),
+        hours=hours,
     )
 
 
-def _mfu(ground: Ground, work: Job, *, tokens_per_s: float, gpus: int) -> float:
-    """Give model FLOPs, none of them recomputed, over the dense peak of the precision."""
-    flops = linear_flops_per_token(
-        params=work.step_params, method=work.method, recomputation=False
-    ) + attention_flops_per_token(
-        layers=work.layers,
-        hidden=work.hidden,
-        sequence_length=work.sequence_length,
-        recomputation=False,
+def _layout(split: Split) -> Layout:
+    return Layout(
+        tensor=split.tensor,
+        pipeline=split.pipeline,
+        data=split.data,
+        context=split.context,
+        expert=split.expert,
+        zero_stage=split.zero_stage,
+        micro_batch=split.micro_batch,
+        recomputation=split.recomputation,
     )
-    peak = native_tflops(gpu=ground.gpu, precision=ground.precision) or math.inf
-    return flops * tokens_per_s / (gpus * peak * TERA)
 
 
-def _assumptions(ground: Ground, up: Uptime, doubts: tuple[str, ...]) -> tuple[str, ...]:
-    overhead, margin = constants.OVERHEAD_SHARE, ground.safety_margin
+def _hours(ground: Ground, up: Uptime, *, paced: float) -> RunHours:
+    """Split a run's hours into what they go to; on spot with the range of its makespan."""
+    work_h = ground.run.tokens / paced / common.SECONDS_PER_HOUR
+    steps_h = work_h / (1 + common.OVERHEAD_SHARE)
+    checkpoints_h = work_h * up.checkpoint_share
+    start_h = up.startup_s / common.SECONDS_PER_HOUR
+    billed_h = work_h / up.useful_share + start_h
+    waits = None
+    if ground.spot is not None:
+        waits = makespan_range(
+            billed_h=billed_h, up_h=1 / up.rate_per_hour, down_h=fixed.SPOT_DOWN_H
+        )
+    return RunHours(
+        steps_h=steps_h,
+        evaluation_h=work_h - steps_h,
+        checkpoints_h=checkpoints_h,
+        losses_h=max(0.0, billed_h - start_h - work_h - checkpoints_h),
+        initialisation_h=start_h,
+        billed_h=billed_h,
+        makespan_h=waits or (billed_h, billed_h),
+    )
+
+
+def _assumptions(
+    ground: Ground, up: Uptime, hours: RunHours, found: TrainingEstimate, *, peak_gib: float
+) -> tuple[str, ...]:
+    overhead, margin = common.OVERHEAD_SHARE, ground.safety_margin
     general = (
-        f"{ground.run.stack} software stack, Adam, FlashAttention",
+        f"{ground.run.stack} software stack of 2026, Adam, FlashAttention",
         f"{overhead:.0%} over pure steps for evaluation and data; safety margin of {margin:.0%}",
+        f"hours: {hours.steps_h:,.1f} steps, {hours.evaluation_h:,.1f} evaluation and data, "
+        f"{hours.checkpoints_h:,.1f} checkpoints, {hours.losses_h:,.1f} lost and restarts, "
+        f"{hours.initialisation_h:,.2f} initialisation",
     )
-    ran = ground.precision
-    as_other = (f"computed in {ran.upper()}",) if ran is not ground.run.precision else ()
-    return general + as_other + up.notes + doubts
+    notes: tuple[str, ...] = ()
+    if ground.precision is not ground.run.precision:
+        notes += (f"computed in {ground.precision.upper()}",)
+    if memory_verdict(peak_gib, ground.gpu) is MemoryVerdict.TIGHT:
+        notes += (f"memory is tight: {peak_gib:,.0f} of {ground.gpu.memory_gib:,.0f} GiB",)
+    if ground.spot is not None:
+        low, high = hours.makespan_h
+        notes += (f"waiting for spot included, done in {low:,.0f} to {high:,.0f} h (rough)",)
+    return general + notes + up.notes + found.doubts

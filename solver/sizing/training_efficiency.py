@@ -1,75 +1,106 @@
-"""Fitted shares of the peak by GPU generation, and what a software stack costs.
-
-The shares go with the step-time formula (they trade against its other parts): they are not GEMM
-efficiencies. A generation that was not fitted gets a cautious one, good to ±45 %.
-"""
+"""Which fitted constants hold for a GPU in a precision, and what a software stack can do."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 from broker.domain.gpu import GpuModel, Precision
 from broker.domain.workload import TrainingStack
 from solver.sizing.accelerators import GpuClass, gpu_class
 
-_UNFITTED_SHARE = 0.55
-_UNFITTED_FP4_SHARE = 0.30
 
-_AMPERE = {Precision.BF16: 0.94}
-_VOLTA = {Precision.BF16: 0.68}
-_HOPPER = {Precision.BF16: 0.78, Precision.FP8: 0.68}
-_BLACKWELL = {Precision.BF16: 0.64, Precision.FP8: 0.67, Precision.NVFP4: 0.57}
-_CDNA3 = {Precision.BF16: 0.49, Precision.FP8: 0.46}
-_CDNA4 = {Precision.BF16: 0.60, Precision.FP8: 0.59}
+class Rating(IntEnum):
+    """Places of `TimeConstants.peak_share`: GPU generation and width of the number format."""
+
+    VOLTA_16 = 0
+    AMPERE_16 = 1
+    HOPPER_16 = 2
+    HOPPER_8 = 3
+    BLACKWELL_16 = 4
+    BLACKWELL_8 = 5
+    BLACKWELL_4 = 6
+    CDNA3_16 = 7
+    CDNA3_8 = 8
+    CDNA4_16 = 9
+    CDNA4_8 = 10
+    OTHER_16 = 11
+    OTHER_8 = 12
+
+
+class AttentionKernels(IntEnum):
+    """Places of `TimeConstants.attention_share`."""
+
+    OLDER_GPU = 0
+    FITTING = 1
+    OUTDATED = 2
+
+
+MEASURED_RATINGS = frozenset(
+    {
+        Rating.AMPERE_16,
+        Rating.HOPPER_16,
+        Rating.HOPPER_8,
+        Rating.BLACKWELL_16,
+        Rating.BLACKWELL_8,
+        Rating.BLACKWELL_4,
+        Rating.CDNA3_8,
+        Rating.CDNA4_8,
+    }
+)
+"""Ratings with measurements of their own; the others are published or cautious guesses."""
+
+STACKS = (TrainingStack.TUNED, TrainingStack.TORCH, TrainingStack.HF)
+"""Order of the constants that differ by stack."""
+
+_BITS = {Precision.BF16: 16, Precision.FP16: 16, Precision.FP8: 8, Precision.NVFP4: 4}
+_GENERATIONS = {
+    "Volta": "VOLTA",
+    "Ampere": "AMPERE",
+    "Hopper": "HOPPER",
+    "Blackwell": "BLACKWELL",
+    "Blackwell Ultra": "BLACKWELL",
+    "CDNA3": "CDNA3",
+    "CDNA4": "CDNA4",
+}
+_OLDER = ("Volta", "Turing", "Ampere", "Ada")
 
 
 @dataclass(frozen=True, slots=True)
-class Efficiency:
-    """Share of the dense peak that linear layers reach, and whether it was fitted or assumed."""
+class StackTraits:
+    """What a stack can lay out: Megatron and NeMo all, torch FSDP no pipeline, HF data only."""
 
-    share: float
-    is_fitted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StackCosts:
-    """Slowdown of a stack against tuned kernels, and its launch time per layer and micro-batch."""
-
-    slowdown: float
-    launch_s: float
     has_tensor: bool
     has_pipeline: bool
+    has_context: bool
 
 
-def training_efficiency(*, gpu: GpuModel, precision: Precision) -> Efficiency:
-    """Give the efficiency of a GPU's generation in a precision; FP16 counts as BF16."""
-    same = Precision.BF16 if precision is Precision.FP16 else precision
-    share = _fitted(gpu).get(same)
-    if share is not None:
-        return Efficiency(share, is_fitted=True)
-    is_fp4 = same in (Precision.NVFP4, Precision.MXFP4)
-    return Efficiency(_UNFITTED_FP4_SHARE if is_fp4 else _UNFITTED_SHARE, is_fitted=False)
+def rating(*, gpu: GpuModel, precision: Precision) -> Rating:
+    """Give the place of a GPU's generation in a precision; FP16 counts as BF16, cards as others."""
+    bits = _BITS.get(precision, 16)
+    generation = _GENERATIONS.get(gpu.architecture)
+    is_card = gpu_class(gpu) is GpuClass.NVIDIA_GDDR
+    name = f"{generation}_{bits}"
+    if generation is None or is_card or name not in Rating.__members__:
+        return Rating.OTHER_16 if bits == 16 else Rating.OTHER_8  # noqa: PLR2004 - bits
+    return Rating[name]
 
 
-def stack_costs(stack: TrainingStack) -> StackCosts:
-    """Give the costs of a stack: Megatron and NeMo (tuned), torch FSDP, Transformers/DeepSpeed."""
+def attention_kernels(
+    *, gpu: GpuModel, stack: TrainingStack, is_outdated: bool
+) -> AttentionKernels:
+    """Say which attention kernels run: outdated ones are for plain stacks of before mid 2025."""
+    if gpu.architecture in _OLDER:
+        return AttentionKernels.OLDER_GPU
+    if is_outdated and stack is not TrainingStack.TUNED and gpu.architecture == "Hopper":
+        return AttentionKernels.OUTDATED
+    return AttentionKernels.FITTING
+
+
+def stack_traits(stack: TrainingStack) -> StackTraits:
+    """Say what a stack can lay out."""
     match stack:
         case TrainingStack.TUNED:
-            return StackCosts(1.0, 60e-6, has_tensor=True, has_pipeline=True)
+            return StackTraits(has_tensor=True, has_pipeline=True, has_context=True)
         case TrainingStack.TORCH:
-            return StackCosts(1.24, 150e-6, has_tensor=True, has_pipeline=False)
+            return StackTraits(has_tensor=True, has_pipeline=False, has_context=True)
         case TrainingStack.HF:
-            return StackCosts(1.40, 4.9e-3, has_tensor=False, has_pipeline=False)
-
-
-def _fitted(gpu: GpuModel) -> dict[Precision, float]:
-    if gpu.architecture in ("CDNA3", "CDNA4"):
-        return _CDNA3 if gpu.architecture == "CDNA3" else _CDNA4
-    if gpu_class(gpu) is not GpuClass.NVIDIA_HBM:
-        return {}
-    by_architecture = {
-        "Volta": _VOLTA,
-        "Ampere": _AMPERE,
-        "Hopper": _HOPPER,
-        "Blackwell": _BLACKWELL,
-        "Blackwell Ultra": _BLACKWELL,
-    }
-    return by_architecture.get(gpu.architecture, {})
+            return StackTraits(has_tensor=False, has_pipeline=False, has_context=False)

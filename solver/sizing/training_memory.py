@@ -1,104 +1,235 @@
-"""Peak memory of a training run on each GPU: states, activations, logits, buffers, reserve; bytes.
+"""Peak memory of a training run on each GPU: states, activations, logits, buffers; bytes.
 
     states       ZeRO-1 4 + 12/d, ZeRO-2 2 + 14/d, ZeRO-3 16/d bytes per parameter (Adam, 16-bit
                  weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp
     activations  tokens·(12h + 4kv + 2·matrices·f)/tp·c per layer; recomputed: 2h, one whole layer
-    logits       11.7 B·tokens·vocabulary/tp
+    logits       bytes·tokens·vocabulary/tp
 
-Rajbhandari et al. 2020 and Korthikanti et al. 2022 with fitted c. Of 91 published cases, replayed
-with what they state of themselves, 80 verdicts are right and 9 of the others refuse what fits; the
-peaks are off by a median 18 %. Ignores CPU offload, 8-bit optimizers and chunked cross-entropy (all
-need less), and what releases differ in.
+Rajbhandari et al. 2020 and Korthikanti et al. 2022 with fitted constants. Errors on measurements
+that they were not fitted to stand in docs/accuracy.md. Layouts may be arrays: see training_facts.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from broker.domain.candidate import MemoryUse
 from broker.domain.gpu import GpuModel, Precision
 from broker.domain.llm import LlmModel
 from broker.domain.workload import Method, TrainingStack
-from solver.sizing import constants
-from solver.sizing.architecture import BILLION
-from solver.sizing.training_time import Split
+from solver.sizing import constants as common
+from solver.sizing import training_constants as fixed
+from solver.sizing.architecture import BILLION, expert_params
+from solver.sizing.training_constants import MemoryConstants
+from solver.sizing.training_efficiency import STACKS
+from solver.sizing.training_facts import (
+    FULL_SHARDING,
+    Number,
+    Spread,
+    choose,
+    kv_width,
+    larger,
+    smaller,
+)
 
 _GIGA = 1e9
 _HALF_BYTES = 2.0
-_FP8_BYTES = 1.0
 _MASTER_GRADIENT_BYTES = 2.0
+_FULL_STATE_BYTES = 16.0
+_LAST_STAGE_KEEPS = 0.3
+_LAST_STAGE_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is trained and how, as far as memory depends on it."""
+    """What is trained and how, as far as memory depends on it.
+
+    `state_bytes` replaces the bytes per trained parameter (8 for weights, gradients and optimizer
+    in 16 bits); `is_offloaded` keeps optimizer and master weights in host memory;
+    `is_eager` is without FlashAttention, `is_compiled` with fused kernels where the stack has none
+    by itself; `trains_embeddings` beside adapters.
+    """
 
     model: LlmModel
     method: Method
     precision: Precision
     stack: TrainingStack
     sequence_length: int
+    state_bytes: float | None = None
+    is_offloaded: bool = False
+    is_eager: bool = False
+    is_compiled: bool = True
+    has_chunked_loss: bool = False
+    trains_embeddings: bool = False
+    splits_sequence: bool = True
+
+    @property
+    def has_8_bit_weights(self) -> bool:
+        """Say whether weights stay in 8 bits, as tuned stacks keep them."""
+        is_tuned = self.stack is TrainingStack.TUNED
+        return is_tuned and self.precision in (Precision.FP8, Precision.NVFP4)
 
 
-def state_bytes_per_param(*, zero_stage: int, shards: int, stack: TrainingStack) -> float:
-    """Give bytes per parameter of weights, gradients, master weights and both Adam moments.
+class MemoryVerdict(StrEnum):
+    """Whether a peak fits: tight is within the error of the estimate of the device's memory."""
 
-    ZeRO-0 16; 1: 4 + 12/d; 2: 2 + 14/d; 3: 16/d. Tuned stacks keep gradients in fp32: 2 more,
-    sharded from stage 2 on.
+    FITS = "fits"
+    TIGHT = "tight"
+    DOES_NOT_FIT = "does_not_fit"
+
+
+def memory_verdict(peak_gib: float, gpu: GpuModel) -> MemoryVerdict:
+    """Judge a peak: up to 90 % of the device fits, up to 107 % is tight."""
+    share = peak_gib / gpu.memory_gib
+    if share <= fixed.TIGHT_SHARE:
+        return MemoryVerdict.FITS
+    return MemoryVerdict.TIGHT if share <= fixed.OVER_SHARE else MemoryVerdict.DOES_NOT_FIT
+
+
+@dataclass(frozen=True, slots=True)
+class PeakParts:
+    """Bytes on one GPU at the peak of a step."""
+
+    weights: Number
+    states: Number
+    activations: Number
+    logits: Number
+    gathered: Number
+    runtime: Number
+
+    @property
+    def total(self) -> Number:
+        """Sum the parts."""
+        held = self.weights + self.states + self.activations
+        return held + self.logits + self.gathered + self.runtime
+
+
+def peak_parts(
+    task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY
+) -> PeakParts:
+    """Size what each GPU holds at the peak of a step, in bytes."""
+    factor = constants.allocated_factor
+    place = STACKS.index(task.stack)
+    weights, states = weights_and_states(task, spread, constants)
+    activations = activation_bytes(task, spread, constants)
+    return PeakParts(
+        weights=weights * factor,
+        states=states * factor,
+        activations=activations * factor,
+        logits=logit_bytes(task, spread, constants, activations=activations) * factor,
+        gathered=gathered_bytes(task, spread, constants) * factor,
+        runtime=constants.runtime_gb[place] * _GIGA,
+    )
+
+
+def used_gib(task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY) -> Number:
+    """Sum what a split holds on each GPU at the peak, the reserve apart, in GiB."""
+    return peak_parts(task, spread, constants).total / common.GIB
+
+
+def state_bytes_per_param(
+    *, zero_stage: Number, shards: Number, whole: float, extra: float, weights: float = 2.0
+) -> Number:
+    """Give bytes per trained parameter of weights, gradients, master weights and Adam moments.
+
+    With all of them 16 and no extra: ZeRO-0 16; 1: 4 + 12/d; 2: 2 + 14/d; 3: 16/d. `extra` bytes
+    are fp32 gradients, sharded from stage 2 on.
     """
-    extra = _MASTER_GRADIENT_BYTES if stack is TrainingStack.TUNED else 0.0
-    match zero_stage:
-        case 0:
-            return 16.0 + extra
-        case 1:
-            return 4.0 + extra + 12.0 / shards
-        case 2:
-            return 2.0 + (14.0 + extra) / shards
-        case _:
-            return (16.0 + extra) / shards
+    gradients = 2.0 + extra
+    rest = whole - weights - 2.0
+    plain = weights + gradients + rest
+    first = weights + gradients + rest / shards
+    second = weights + (gradients + rest) / shards
+    sharded = choose(zero_stage < FULL_SHARDING, second, plain / shards)
+    return choose(zero_stage < 1, plain, choose(zero_stage < 2, first, sharded))  # noqa: PLR2004 - stages
 
 
-def frozen_bytes(*, model: LlmModel, method: Method, precision: Precision) -> float:
-    """Size the frozen weights below adapters, in bytes.
-
-    LoRA 2 B per parameter, 1 B in FP8; QLoRA 0.70 B for linear layers (measured, NF4 with scales),
-    2 B for embedding and head.
-    """
-    params = model.params_b * BILLION
-    if method is Method.LORA:
-        return params * (_FP8_BYTES if precision is Precision.FP8 else _HALF_BYTES)
-    plain = min(2.0 * model.vocab * model.hidden, params)
-    return (params - plain) * constants.NF4_BYTES + plain * _HALF_BYTES
-
-
-def adapter_bytes(model: LlmModel) -> float:
-    """Size LoRA adapters with gradients and optimizer: 0.3 % of the parameters × 16 B."""
-    return model.params_b * BILLION * constants.ADAPTER_SHARE * constants.ADAPTER_STATE_BYTES
-
-
-def weights_and_states(task: Task, split: Split) -> tuple[float, float]:
+def weights_and_states(
+    task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY
+) -> tuple[Number, Number]:
     """Size frozen weights, and what is trained with its optimizer, in bytes per GPU."""
-    parts = split.tensor * split.pipeline
+    held = _held_params(task.model, spread)
     if task.method is Method.FULL:
-        per_param = state_bytes_per_param(
-            zero_stage=split.zero_stage, shards=split.data, stack=task.stack
-        )
-        return 0.0, task.model.params_b * BILLION * per_param / parts
-    frozen = frozen_bytes(model=task.model, method=task.method, precision=task.precision)
-    shards = split.data if split.zero_stage == 3 else 1  # noqa: PLR2004 - the name of the stage
-    return frozen / parts / shards, adapter_bytes(task.model) / parts
+        return 0.0, held * _trained_bytes(task, spread, constants)
+    parts = spread.tensor * spread.pipeline
+    frozen = frozen_bytes(task, constants) / parts
+    shards = choose(spread.zero_stage == FULL_SHARDING, spread.shards, 1.0)
+    return frozen / shards, adapter_bytes(task, constants) / parts
 
 
-def layer_activation_bytes(task: Task, *, tokens: float, tensor: int) -> float:
-    """Size what one layer keeps for the backward pass, in bytes per GPU.
+def _trained_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
+    is_tuned = task.stack is TrainingStack.TUNED
+    whole = constants.hf_state_bytes if task.stack is TrainingStack.HF else _FULL_STATE_BYTES
+    if task.is_offloaded:
+        whole = 2 * _HALF_BYTES
+    if task.state_bytes is not None:
+        whole = task.state_bytes
+    weights = constants.fp8_bytes if task.has_8_bit_weights else _HALF_BYTES
+    whole -= _HALF_BYTES - weights
+    extra = _MASTER_GRADIENT_BYTES if is_tuned and not task.has_8_bit_weights else 0.0
+    return state_bytes_per_param(
+        zero_stage=spread.zero_stage,
+        shards=spread.shards,
+        whole=whole,
+        extra=extra,
+        weights=weights,
+    )
+
+
+def frozen_bytes(task: Task, constants: MemoryConstants = fixed.MEMORY) -> float:
+    """Size the frozen weights below adapters, in bytes, before they are split.
+
+    LoRA 2 B per parameter, about 1 B in FP8 on tuned stacks; QLoRA about 0.7 B for linear layers
+    (NF4 with scales), 2 B for embedding and head.
+    """
+    params = task.model.params_b * BILLION
+    if task.method is Method.LORA:
+        return params * (constants.fp8_bytes if task.has_8_bit_weights else _HALF_BYTES)
+    plain = embedding_params(task.model)
+    return (params - plain) * constants.nf4_bytes + plain * _HALF_BYTES
+
+
+def embedding_params(model: LlmModel) -> float:
+    """Count the parameters of embedding and head, at most half of the model."""
+    return min(2.0 * model.vocab * model.hidden, 0.5 * model.params_b * BILLION)
+
+
+def adapter_bytes(task: Task, constants: MemoryConstants = fixed.MEMORY) -> float:
+    """Size LoRA adapters with gradients and optimizer, and embeddings trained beside them."""
+    states = task.state_bytes or fixed.ADAPTER_STATE_BYTES
+    adapters = task.model.params_b * BILLION * constants.adapter_share * states
+    if not task.trains_embeddings:
+        return adapters
+    return adapters + embedding_params(task.model) * constants.embedding_state_bytes
+
+
+def layer_activation_bytes(
+    task: Task,
+    spread: Spread,
+    constants: MemoryConstants = fixed.MEMORY,
+) -> Number:
+    """Size what one layer keeps of a micro-batch for the backward pass, in bytes per GPU.
 
     tokens·(12h + 4kv + 2·matrices·f)/tp·c: FlashAttention, 16 bits; f is the inner width that a
-    token passes through, of all its experts together.
+    token passes through, of all its experts together. Eager: Korthikanti et al. 2022.
     """
+    tokens = _micro_tokens(task, spread)
+    if task.is_eager:
+        return tokens * task.model.hidden * _eager_bytes(task, spread)
     model = task.model
-    kept = 12 * model.hidden + 4 * model.kv_heads * model.head_dim
-    kept += 2 * model.mlp_matrices * inner_width(model)
+    kept = 12 * model.hidden + 4 * kv_width(model) + 2 * model.mlp_matrices * inner_width(model)
     full = task.method is Method.FULL
-    share = constants.ACTIVATION_SHARE if full else constants.ACTIVATION_SHARE_LORA
-    return tokens * kept / tensor * share
+    share = constants.kept_share if full else constants.kept_lora_share
+    is_fused = task.is_compiled or task.stack is TrainingStack.TUNED
+    return tokens * kept / spread.tensor * share * (1.0 if is_fused else constants.eager_factor)
+
+
+def _eager_bytes(task: Task, spread: Spread) -> Number:
+    model = task.model
+    whole = fixed.EAGER_SCORE_BYTES * model.heads * task.sequence_length / model.hidden
+    scores = whole * (1 - spread.selective)
+    if task.splits_sequence:
+        return (fixed.EAGER_BYTES + scores) / spread.tensor
+    return fixed.EAGER_TENSOR_BYTES + (fixed.EAGER_SPLIT_BYTES + scores) / spread.tensor
 
 
 def inner_width(model: LlmModel) -> int:
@@ -109,35 +240,69 @@ def inner_width(model: LlmModel) -> int:
     return routed + (model.shared_expert_intermediate or 0)
 
 
-def activation_bytes(task: Task, split: Split) -> float:
-    """Size the activations that are alive at the peak, logits included, in bytes per GPU.
+def activation_bytes(
+    task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY
+) -> Number:
+    """Size the activations that are alive at the peak in bytes per GPU, logits apart.
 
-    The first pipeline stage keeps L/pp layers of min(pp, m) micro-batches.
+    The first pipeline stage keeps L/pp layers of min(pp, m) micro-batches, and when interleaved
+    (pp − 1)/(pp·vp) more.
     """
-    tokens = float(split.micro_batch * task.sequence_length)
-    layer = layer_activation_bytes(task, tokens=tokens, tensor=split.tensor)
-    alive = task.model.layers / split.pipeline * min(split.pipeline, split.micro_batches)
-    per_layer = tokens * 2 * task.model.hidden if split.recomputation else layer
-    kept = alive * per_layer + (layer if split.recomputation else 0.0)
-    return kept + constants.LOGIT_BYTES * tokens * task.model.vocab / split.tensor
+    layer = layer_activation_bytes(task, spread, constants)
+    layers = task.model.layers
+    interleaved = 1 + (spread.pipeline - 1) / (spread.pipeline * spread.virtual_stages)
+    filled = smaller(spread.pipeline, spread.micro_batches) / spread.pipeline
+    alive = layers * choose(spread.virtual_stages > 1, interleaved, 1.0) * filled
+    border = _micro_tokens(task, spread) * constants.checkpoint_bytes * task.model.hidden
+    is_tuned = task.stack is TrainingStack.TUNED
+    border = border / (spread.tensor if is_tuned and task.splits_sequence else 1.0)
+    some = constants.selective_share / constants.kept_share
+    part = 1 + (some - 1) * spread.selective * (0.0 if task.is_eager else 1.0)
+    whole = alive * layer * part
+    again = alive * border + layer * constants.layer_factor
+    return choose(spread.recomputation > 0, again, whole)
 
 
-def buffer_bytes(task: Task, split: Split) -> float:
-    """Size the runtime, and the layer that ZeRO-3 gathers, in bytes per GPU."""
-    is_hf = task.stack is TrainingStack.HF
-    runtime = (constants.RUNTIME_HF_GB if is_hf else constants.RUNTIME_GB) * _GIGA
-    if split.zero_stage != 3:  # noqa: PLR2004 - the name of the stage
-        return runtime
-    return runtime + 4 * task.model.params_b * BILLION / task.model.layers / split.tensor
+def logit_bytes(
+    task: Task, spread: Spread, constants: MemoryConstants, *, activations: Number
+) -> Number:
+    """Size logits, their gradient and the loss in bytes per GPU.
+
+    In a pipeline they lie on the last stage, which keeps fewer activations: half of what they
+    exceed a share of those by counts.
+    """
+    per_logit = constants.logit_bytes[STACKS.index(task.stack)]
+    held = per_logit * _micro_tokens(task, spread) * task.model.vocab / spread.tensor
+    held = held / (fixed.CHUNKED_LOSS if task.has_chunked_loss else 1.0)
+    beyond = larger(0.0, held - _LAST_STAGE_KEEPS * activations) * _LAST_STAGE_SHARE
+    return choose(spread.pipeline > 1, beyond, held)
 
 
-def training_memory(task: Task, split: Split, *, gpu: GpuModel) -> MemoryUse:
+def gathered_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
+    """Size the layer that ZeRO-3 gathers, in bytes per GPU."""
+    layer = _held_params(task.model, spread) * spread.pipeline / task.model.layers
+    is_sharded = spread.zero_stage == FULL_SHARDING
+    return choose(is_sharded, constants.gather_bytes * layer, 0.0)
+
+
+def training_memory(task: Task, spread: Spread, *, gpu: GpuModel) -> MemoryUse:
     """Say what each GPU holds at the peak of a step, with 7 % of it kept free, in GiB."""
-    weights, states = weights_and_states(task, split)
+    parts = peak_parts(task, spread)
+    working = parts.activations + parts.logits + parts.gathered + parts.runtime
     return MemoryUse(
-        weights_gib=weights / constants.GIB,
-        states_gib=states / constants.GIB,
-        activations_gib=(activation_bytes(task, split) + buffer_bytes(task, split)) / constants.GIB,
-        reserve_gib=gpu.memory_gib * constants.MEMORY_RESERVE_SHARE,
+        weights_gib=float(parts.weights) / common.GIB,
+        states_gib=float(parts.states) / common.GIB,
+        activations_gib=float(working) / common.GIB,
+        reserve_gib=gpu.memory_gib * fixed.MEMORY_RESERVE_SHARE,
         available_gib=gpu.memory_gib,
     )
+
+
+def _micro_tokens(task: Task, spread: Spread) -> Number:
+    return spread.micro_batch * task.sequence_length / spread.context
+
+
+def _held_params(model: LlmModel, spread: Spread) -> Number:
+    experts = expert_params(model)
+    held = model.params_b * BILLION - experts + experts / spread.expert
+    return held / (spread.tensor * spread.pipeline)

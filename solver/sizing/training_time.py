@@ -1,246 +1,200 @@
-"""Time of one training step, part by part; the form is fitted to 900 published rows.
+"""Time of one training step, part by part; the form is fitted to public measurements.
 
-    linear    = t·F/(e·peak)·(1 + 750/k)        t tokens per GPU, k tokens per micro-batch
-    attention = t·A/(0.357·e16·peak16)
-    memory    = 158·t·L·h·2 B ÷ bandwidth
+    linear    = t·F/(e·peak)·(1 + s/k)·(1 + w·tp/h)   t tokens per GPU, k tokens per micro-batch
+    attention = t·A/(a·peak16)
+    memory    = passes·t·L·h·2 B ÷ bandwidth, and what experts and 4-bit weights move
     compute   = S·(linear + attention + memory), at least the launches of every layer
-    step      = (compute + tensor)·(1 + (pp − 1)/(vp·m)) + exposed data-parallel time + optimizer
+    step      = (compute + tensor + context + experts)·(1 + (pp − 1)/(vp·m))
+                + exposed data-parallel time + optimizer
 
-Held-out median error 10 % for dense models on tuned stacks, 18 to 27 % on others. Sparse models
-take about twice the time of the formula, by a factor that differs widely. Ignores expert and
-context parallelism, and the release of the software.
+Experts have matrices of their own width and batch. The constants trade against each other: they
+explain a step, not each part of it. Ignores stragglers, failures and the data loader. Errors on
+measurements that the constants were not fitted to stand in docs/accuracy.md.
 """
 
 import math
 from dataclasses import dataclass
 
-from broker.domain.gpu import GpuModel, Precision
-from broker.domain.llm import LlmModel
-from broker.domain.workload import Method, TrainingStack
-from solver.sizing import constants
-from solver.sizing.accelerators import native_tflops
-from solver.sizing.architecture import BILLION, input_embedding_params
-from solver.sizing.links import mesh_gb_per_s
-from solver.sizing.training_efficiency import StackCosts, stack_costs, training_efficiency
+import numpy as np
+
+from solver.sizing import training_constants as fixed
+from solver.sizing.training_constants import TimeConstants
+from solver.sizing.training_facts import (
+    FULL_SHARDING,
+    Job,
+    Number,
+    Spread,
+    Wires,
+    choose,
+    gpu_tokens,
+    held_params,
+    larger,
+    place,
+    smaller,
+)
+from solver.sizing.training_traffic import (
+    context_s,
+    exchange_s,
+    tensor_s,
+    traffic_s,
+)
 
 GIGA = 1e9
 TERA = 1e12
-FULL_SHARDING = 3
-_BYTES_16 = 2.0
-_BITS_PER_BYTE = 8
+BYTES_16 = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """How a step is split: sizes of each parallel axis, sharding, micro-batches."""
+class StepParts:
+    """Seconds of a step by part; `exposed_s` is what no work hides of `traffic_s`."""
 
-    tensor: int
-    pipeline: int
-    data: int
-    zero_stage: int
-    micro_batch: int
-    micro_batches: int
-    recomputation: bool
-    virtual_stages: int = 1
+    compute_s: Number
+    tensor_s: Number
+    context_s: Number
+    exchange_s: Number
+    bubble_s: Number
+    traffic_s: Number
+    exposed_s: Number
+    optimizer_s: Number
 
     @property
-    def gpus(self) -> int:
-        """Count the GPUs."""
-        return self.tensor * self.pipeline * self.data
+    def step_s(self) -> Number:
+        """Sum the parts that follow each other."""
+        busy = self.compute_s + self.tensor_s + self.context_s + self.exchange_s
+        return busy + self.bubble_s + self.exposed_s + self.optimizer_s
 
 
-@dataclass(frozen=True, slots=True)
-class Wires:
-    """GB/s of one direction, per GPU inside a node and per node between them, and its size."""
-
-    inside_gb_per_s: float
-    between_gb_per_s: float
-    gpus_per_node: int
-    is_mesh: bool = False
-
-    def tensor_gb_per_s(self, gpus: int) -> float:
-        """Give the GB/s among a tensor-parallel group: in a mesh, that of its own links."""
-        if not self.is_mesh:
-            return self.inside_gb_per_s
-        return mesh_gb_per_s(
-            gb_per_s=self.inside_gb_per_s, gpus=gpus, domain_gpus=self.gpus_per_node
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a step works on, in plain numbers; TFLOPS are those reached, not the peaks."""
-
-    method: Method
-    sequence_length: int
-    layers: int
-    hidden: int
-    params: float
-    step_params: float
-    linear_tflops: float
-    attention_tflops: float
-    memory_gb_per_s: float
-    stack: StackCosts
-    step_factor: float
-
-
-def job(
-    *,
-    gpu: GpuModel,
-    model: LlmModel,
-    precision: Precision,
-    method: Method,
-    stack: TrainingStack,
-    sequence_length: int,
-) -> Job | None:
-    """Gather the figures of a run on a GPU; None where it lacks the precision."""
-    peak = native_tflops(gpu=gpu, precision=precision)
-    if peak is None or gpu.bf16_tflops is None:
-        return None
-    sixteen = training_efficiency(gpu=gpu, precision=Precision.BF16).share * gpu.bf16_tflops
-    return Job(
-        method=method,
-        sequence_length=sequence_length,
-        layers=model.layers,
-        hidden=model.hidden,
-        params=model.params_b * BILLION,
-        step_params=model.active_params_b * BILLION - input_embedding_params(model),
-        linear_tflops=training_efficiency(gpu=gpu, precision=precision).share * peak,
-        attention_tflops=constants.ATTENTION_SHARE * sixteen,
-        memory_gb_per_s=gpu.memory_gb_per_s,
-        stack=stack_costs(stack),
-        step_factor=constants.MOE_STEP_FACTOR if model.is_moe else 1.0,
+def step_parts(
+    job: Job, spread: Spread, wires: Wires, constants: TimeConstants = fixed.TIME
+) -> StepParts:
+    """Time a step, part by part, in seconds."""
+    gain = _gain(job, constants)
+    compute = compute_s(job, spread, constants) * gain
+    tensor = tensor_s(job, spread, wires, constants)
+    context = context_s(job, spread, wires, constants)
+    exchange = exchange_s(job, spread, wires, constants) * gain
+    busy = compute + tensor + context + exchange
+    filled = larger(1.0, spread.micro_batches)
+    bubble = busy * (spread.pipeline - 1) / (spread.virtual_stages * filled)
+    traffic = traffic_s(job, spread, wires, constants)
+    window = (busy + bubble) * hiding_share(spread)
+    hidden = larger(0.0, traffic - fixed.OVERLAP_SHARE * window)
+    return StepParts(
+        compute_s=compute,
+        tensor_s=tensor,
+        context_s=context,
+        exchange_s=exchange,
+        bubble_s=bubble,
+        traffic_s=traffic,
+        exposed_s=hidden + constants.exposed_share * traffic,
+        optimizer_s=optimizer_s(job, spread),
     )
 
 
-def linear_flops_per_token(*, params: float, method: Method, recomputation: bool) -> float:
-    """Count FLOPs of the matrices per token: 6N, 4N with frozen weights; + 2N recomputed."""
-    passes = 6 if method is Method.FULL else 4
-    return (passes + (2 if recomputation else 0)) * params
+def step_s(
+    job: Job, spread: Spread, wires: Wires, constants: TimeConstants = fixed.TIME
+) -> Number:
+    """Time one step in seconds: work with the bubble, exposed traffic, optimizer."""
+    slow = 1 + (constants.encoder_factor - 1) * job.is_encoder
+    return step_parts(job, spread, wires, constants).step_s * slow
 
 
-def attention_flops_per_token(
-    *, layers: int, hidden: int, sequence_length: int, recomputation: bool
-) -> float:
-    """Count causal attention FLOPs per token: 6·L·h·s; + 2·L·h·s recomputed."""
-    return (6 + (2 if recomputation else 0)) * float(layers) * hidden * sequence_length
+def passes(job: Job, spread: Spread, constants: TimeConstants) -> Number:
+    """Count FLOPs per parameter and token: 6, 4 with frozen weights; + 2 of the forward pass again.
+
+    Selective recomputation repeats a part of the forward pass.
+    """
+    again = 2 * spread.recomputation + constants.selective_share * spread.selective
+    return 4 + 2 * job.is_full + again
 
 
-def compute_s(job: Job, split: Split) -> float:
+def linear_s(job: Job, spread: Spread, constants: TimeConstants) -> Number:
+    """Time the matrices of a step on one GPU in seconds, experts at their own efficiency."""
+    tokens = spread.micro_batch * job.sequence_length / spread.context
+    expert_tokens = tokens * job.experts_per_token * spread.expert / job.experts
+    dense = _small(tokens, constants) * (1 + constants.narrow_width * spread.tensor / job.hidden)
+    expert = _small(expert_tokens, constants) * constants.expert_factor
+    expert = expert * (1 + constants.expert_half_width / job.expert_width)
+    work = job.dense_step_params * dense + job.expert_step_params * expert
+    share = place(constants.peak_share, job.rating)
+    is_plain = smaller(1.0, job.stack)
+    cast = 1 + (constants.low_precision_factor - 1) * job.is_low_precision * is_plain
+    rate = share * job.peak_tflops * TERA
+    return gpu_tokens(job, spread) * passes(job, spread, constants) * work * cast / rate
+
+
+def attention_s(job: Job, spread: Spread, constants: TimeConstants) -> Number:
+    """Time attention in seconds: 6·L·h·s FLOPs per token (causal), + 2·L·h·s recomputed."""
+    per_token = (6 + 2 * spread.recomputation) * (1 + job.is_encoder)
+    flops = per_token * job.attention_layers * job.query_width * job.sequence_length
+    share = place(constants.attention_share, job.attention)
+    is_uneven = (job.stack == 1) & (spread.context > 1)
+    uneven = choose(is_uneven, constants.uneven_context_factor, 1.0)
+    return gpu_tokens(job, spread) * flops * uneven / (share * job.peak_16_tflops * TERA)
+
+
+def memory_s(job: Job, spread: Spread, constants: TimeConstants) -> Number:
+    """Time what moves through memory beside the matrices, in seconds."""
+    routed = job.is_sparse * job.experts_per_token * (job.hidden + job.expert_width)
+    width = constants.memory_passes * job.hidden + constants.expert_passes * routed
+    repeat = 1 + (fixed.RECOMPUTED_PASS - 1) * spread.recomputation
+    moved = gpu_tokens(job, spread) * job.layers * width * BYTES_16 * repeat
+    weights = job.params / (spread.tensor * spread.pipeline)
+    unpacked = job.is_quantized * spread.micro_batches * weights * constants.dequantize_bytes
+    return (moved + unpacked) / (job.memory_gb_per_s * GIGA)
+
+
+def compute_s(job: Job, spread: Spread, constants: TimeConstants) -> Number:
     """Time the work of one GPU in a step, in seconds, without communication or bubble."""
-    tokens = gpu_tokens(job, split)
-    micro_tokens = split.micro_batch * job.sequence_length
-    again = split.recomputation
-    linear = linear_flops_per_token(params=job.step_params, method=job.method, recomputation=again)
-    attention = attention_flops_per_token(
-        layers=job.layers,
-        hidden=job.hidden,
-        sequence_length=job.sequence_length,
-        recomputation=again,
-    )
-    linear_s = tokens * linear / (job.linear_tflops * TERA)
-    linear_s *= 1 + constants.SMALL_BATCH_TOKENS / micro_tokens
-    attention_s = tokens * attention / (job.attention_tflops * TERA)
-    values = tokens * job.layers * job.hidden * _BYTES_16
-    memory_s = constants.MEMORY_PASSES * values / (job.memory_gb_per_s * GIGA)
-    repeat = constants.RECOMPUTED_PASS if again else 1.0
-    work_s = job.stack.slowdown * (linear_s + attention_s + memory_s * repeat)
-    floor_s = job.layers / split.pipeline * split.micro_batches * job.stack.launch_s * repeat
-    return job.step_factor * at_least(work_s, floor_s)
+    matrices = linear_s(job, spread, constants) + attention_s(job, spread, constants)
+    slow = place(constants.slowdown, job.stack)
+    work = (matrices + memory_s(job, spread, constants)) * slow
+    repeat = 1 + (fixed.RECOMPUTED_PASS - 1) * spread.recomputation
+    hooks = 1 + (constants.full_launch_factor - 1) * job.is_full
+    launches = (fixed.TUNED_LAUNCH_S, fixed.TORCH_LAUNCH_S, constants.hf_launch_s)
+    launch = place(launches, job.stack) * choose(job.stack > 1, hooks, 1.0)
+    floor = job.layers / spread.pipeline * spread.micro_batches * launch * repeat
+    joined: Number = at_least(work, floor)
+    return joined
 
 
-def at_least(work_s: float, floor_s: float) -> float:
+def at_least(work_s: Number, floor_s: Number) -> Number:
     """Join work and its floor smoothly: (work⁴ + floor⁴)^(1/4)."""
-    power = constants.FLOOR_POWER
-    return math.pow(math.pow(work_s, power) + math.pow(floor_s, power), 1 / power)
+    return (work_s**fixed.FLOOR_POWER + floor_s**fixed.FLOOR_POWER) ** (1 / fixed.FLOOR_POWER)
 
 
-def gpu_tokens(job: Job, split: Split) -> float:
-    """Count the tokens of a step per GPU, those that fill up the last micro-batches included."""
-    sequences = split.micro_batches * split.micro_batch * split.data
-    return sequences * job.sequence_length / split.gpus
-
-
-def tensor_s(job: Job, split: Split, *, gb_per_s: float) -> float:
-    """Time the collectives of tensor parallelism in seconds.
-
-    1.82 · t·tp·L · 8·(tp − 1)/tp · h·2 B ÷ link, half as much again when recomputing.
-    """
-    if split.tensor == 1:
-        return 0.0
-    values = gpu_tokens(job, split) * split.tensor * job.layers * job.hidden * _BYTES_16
-    sent = constants.TENSOR_COLLECTIVES * (split.tensor - 1) / split.tensor * values
-    repeat = constants.TENSOR_RECOMPUTED if split.recomputation else 1.0
-    return constants.TENSOR_LOSS * repeat * sent / (gb_per_s * GIGA)
-
-
-def data_bytes(job: Job, split: Split) -> float:
-    """Size the data-parallel traffic of one GPU in a step, in bytes.
-
-    ZeRO-1 and 2: 4 B·P_l·(n − 1)/n, gradients out and weights back. ZeRO-3: 6 B·P_l·m·(n − 1)/n,
-    weights gathered twice and gradients once per micro-batch. LoRA: none, or the gathers of ZeRO-3.
-    """
-    params = job.params / (split.tensor * split.pipeline)
-    share = (split.data - 1) / split.data
-    if split.zero_stage == 3:  # noqa: PLR2004 - the name of the stage
-        return 6 * params * split.micro_batches * share
-    return 4 * params * share if job.method is Method.FULL else 0.0
-
-
-def pipeline_bytes(job: Job, split: Split) -> float:
-    """Size the activations and gradients that a GPU hands to the next stage, in bytes."""
-    if split.pipeline == 1:
-        return 0.0
-    tokens = split.micro_batches * split.micro_batch * job.sequence_length
-    return 2 * tokens * job.hidden * _BYTES_16 / split.tensor
-
-
-def traffic_s(job: Job, split: Split, wires: Wires) -> float:
-    """Time the data-parallel and pipeline traffic of a step in seconds, before any overlap.
-
-    A data-parallel group that fits into a node stays inside. Across nodes it has the node's NICs
-    shared by its tensor group: min(link, NIC of the node / tp). Grows with log2 of the nodes.
-    """
-    nodes = max(1, split.gpus // wires.gpus_per_node)
-    outside = min(wires.inside_gb_per_s, wires.between_gb_per_s / split.tensor)
-    inside = split.tensor * split.data <= wires.gpus_per_node
-    loss = constants.DATA_LOSS * (1 + constants.DATA_LOSS_PER_DOUBLING * math.log2(nodes))
-    data = loss * data_bytes(job, split) / (wires.inside_gb_per_s if inside else outside)
-    alone = split.gpus <= wires.gpus_per_node
-    per_gpu = wires.between_gb_per_s / wires.gpus_per_node
-    handed = pipeline_bytes(job, split) / (wires.inside_gb_per_s if alone else per_gpu)
-    return (data + handed) / GIGA
-
-
-def hiding_share(split: Split) -> float:
+def hiding_share(spread: Spread) -> Number:
     """Give the share of a step's work that its data-parallel traffic can hide behind, of 1.
 
     ZeRO-3 sends in every micro-batch. Else gradients go out with the last micro-batch, or with the
     last of each pipeline stage: min(1, pp·vp/m).
     """
-    if split.zero_stage == FULL_SHARDING:
-        return 1.0
-    return min(1.0, split.pipeline * split.virtual_stages / split.micro_batches)
+    last = smaller(1.0, spread.pipeline * spread.virtual_stages / spread.micro_batches)
+    return choose(spread.zero_stage == FULL_SHARDING, 1.0, last)
 
 
-def optimizer_s(job: Job, split: Split) -> float:
-    """Time the optimizer's pass over memory: 30 B·P_l/shards + 8 B·P_l; none for LoRA."""
-    if job.method is not Method.FULL:
-        return 0.0
-    params = job.params / (split.tensor * split.pipeline)
-    shards = split.data if split.zero_stage else 1
-    moved = constants.OPTIMIZER_STATE_BYTES / shards + constants.OPTIMIZER_WEIGHT_BYTES
-    return moved * params / (job.memory_gb_per_s * GIGA)
+def optimizer_s(job: Job, spread: Spread) -> Number:
+    """Time the optimizer's pass over memory: 30 B·P_l/shards + 8 B·P_l; none for adapters."""
+    shards = choose(spread.zero_stage >= 1, spread.shards, 1.0)
+    moved = fixed.OPTIMIZER_STATE_BYTES / shards + fixed.OPTIMIZER_WEIGHT_BYTES
+    return job.is_full * moved * held_params(job, spread) / (job.memory_gb_per_s * GIGA)
 
 
-def step_s(job: Job, split: Split, wires: Wires) -> float:
-    """Time one step in seconds: work with the bubble, exposed traffic, optimizer."""
-    work = compute_s(job, split) + tensor_s(
-        job, split, gb_per_s=wires.tensor_gb_per_s(split.tensor)
-    )
-    bubble = (split.pipeline - 1) / (split.virtual_stages * split.micro_batches)
-    busy = work * (1 + bubble)
-    traffic = traffic_s(job, split, wires)
-    window = busy * hiding_share(split)
-    exposed = max(0.0, traffic - constants.OVERLAP_SHARE * window)
-    return busy + exposed + constants.EXPOSED_SHARE * traffic + optimizer_s(job, split)
+def model_flops_per_token(job: Job) -> Number:
+    """Count FLOPs per token that the model needs, none of them recomputed: 6N + 6·L·h·s."""
+    attention = 6 * job.attention_layers * job.query_width * job.sequence_length
+    params = job.dense_step_params + job.expert_step_params
+    return (4 + 2 * job.is_full) * params + attention
+
+
+def _small(tokens: Number, constants: TimeConstants) -> Number:
+    return 1 + constants.small_batch_tokens / tokens
+
+
+def _gain(job: Job, constants: TimeConstants) -> Number:
+    """Give the factor of a release's age: tuned stacks, and all that is sparse, get faster."""
+    years = fixed.REFERENCE_YEAR - job.year
+    tuned = choose(job.stack == 0, math.log(constants.gain_per_year), 0.0)
+    sparse = job.is_sparse * math.log(constants.expert_gain_per_year)
+    gain: Number = np.exp(years * (tuned + sparse))
+    return gain

@@ -3,17 +3,17 @@
 import pytest
 
 from solver.sizing.queueing import sequences_at
-from solver.sizing.roofline import StepCosts, mean_step_s
+from solver.sizing.roofline import StepCosts, mean_step
 from solver.sizing.serving_rate import (
     Demand,
     Limits,
     Pessimism,
-    first_token_s,
     keeps,
     largest_operation,
     operation,
     own_prompt_s,
     steady_step_s,
+    wait_of,
 )
 
 COSTS = StepCosts(
@@ -24,6 +24,8 @@ COSTS = StepCosts(
     sequence_compute_s=0.00005,
     prompt_token_s=0.00002,
     host_s=0.002,
+    sequence_host_s=0.0000106,
+    prompt_host_s=0.0,
     reduce_s=0.0,
     reduce_token_s=0.0,
 )
@@ -35,7 +37,7 @@ def demand_of(
 ) -> Demand:
     return Demand(
         costs=COSTS,
-        input_tokens=inputs,
+        new_tokens=float(inputs),
         output_tokens=outputs,
         neighbour_tokens=inputs,
         neighbour_variation=variation,
@@ -51,12 +53,12 @@ def test_the_rate_is_the_crowd_over_its_stay() -> None:
     # Little: 16 sequences, 200 tokens each, one a step
     demand = demand_of()
     done = operation(demand, mean_sequences=16, limits=limits_of(), pessimism=NEUTRAL)
-    step = mean_step_s(COSTS, sequences=16, prompts_per_step=16 / 200, input_tokens=1000)
+    step = mean_step(COSTS, sequences=16, prompts_per_step=16 / 200, new_tokens=1000)
     assert done.requests_per_s == pytest.approx(16 / (200 * step))
     crowd = sequences_at(mean=16, share=0.95, dispersion=1.5)
     # the others bring their prompts, the request's own is behind it
     others = (crowd - 1) / 200
-    worst = mean_step_s(COSTS, sequences=crowd, prompts_per_step=others, input_tokens=1000)
+    worst = mean_step(COSTS, sequences=crowd, prompts_per_step=others, new_tokens=1000)
     assert done.tpot_s == pytest.approx(worst)
 
 
@@ -72,9 +74,20 @@ def test_a_long_prompt_reads_the_weights_once_a_chunk() -> None:
 
 
 def test_the_first_token_waits_for_the_running_step_and_its_own_prompt_when_idle() -> None:
-    first = first_token_s(demand_of(), mean_sequences=0.001, requests_per_s=0.0004, share=0.95)
-    alone = steady_step_s(demand_of(), 0.001)
-    assert first == pytest.approx(0.95 * alone + own_prompt_s(COSTS, 0.001, 1000))
+    demand = demand_of()
+    done = operation(demand, mean_sequences=0.001, limits=limits_of(), pessimism=NEUTRAL)
+    alone = steady_step_s(demand, 0.001)
+    assert done.ttft_s == pytest.approx(0.95 * alone + own_prompt_s(COSTS, 0.001, 1000))
+    assert wait_of(demand, mean_sequences=0.001, requests_per_s=0.0004, share=0.95) == 0
+
+
+def test_a_cached_prompt_costs_less() -> None:
+    limits = limits_of(ttft_s=0.15, tpot_s=1)
+    whole = largest_operation(demand_of(), limits=limits, pessimism=NEUTRAL)
+    half = largest_operation(demand_of(inputs=500), limits=limits, pessimism=NEUTRAL)
+    assert whole is not None
+    assert half is not None
+    assert half.requests_per_s > whole.requests_per_s
 
 
 def test_the_largest_rate_sits_at_the_tightest_limit() -> None:
