@@ -12,20 +12,33 @@ from typing import Annotated
 import typer
 
 from broker.domain.errors import BrokerError, ConfigurationError
+from cli.alerts import alerts
+from cli.approve import approve
+from cli.audit import audit
 from cli.catalog import catalog
 from cli.compare import compare
 from cli.diff import diff
+from cli.doctor import doctor
 from cli.examples import examples
+from cli.execute import execute
 from cli.explain import explain
 from cli.export import export
 from cli.history import history
+from cli.init import init
+from cli.measurements import measurements
+from cli.nightly import nightly
 from cli.offers import offers
 from cli.output import LogFormat, Terminal, print_error
 from cli.plan import plan
+from cli.plans import plans
+from cli.profile import profile
 from cli.quarantine import quarantine
+from cli.reconcile import reconcile
 from cli.record import record
 from cli.refresh import refresh
+from cli.schedule import schedule
 from cli.schema import schema
+from cli.size import size
 from cli.status import status
 from cli.sweep import sweep
 from cli.verify import verify
@@ -45,13 +58,26 @@ app.command()(verify)
 app.command()(diff)
 app.command()(explain)
 app.command()(export)
+app.command()(approve)
+app.command()(execute)
+app.command()(reconcile)
+app.command()(plans)
+app.command()(audit)
+app.command()(init)
+app.command()(doctor)
+app.command()(profile)
 app.command()(examples)
 app.command()(schema)
 app.command()(offers)
+app.command()(size)
+app.add_typer(measurements, name="measurements")
 app.command()(refresh)
+app.command()(nightly)
 app.command()(status)
+app.add_typer(schedule, name="schedule")
 app.command()(history)
 app.add_typer(quarantine, name="quarantine")
+app.add_typer(alerts, name="alerts")
 app.add_typer(catalog, name="catalog")
 app.command()(record)
 

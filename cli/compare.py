@@ -7,15 +7,14 @@ import typer
 from cli.entry import open_scenarios
 from cli.files import check_writable
 from cli.output import FormatName, FormatOption, Terminal
-from cli.plan import (
+from cli.plan import check_has_plan, write_plan
+from cli.plan_options import (
+    AllTimeLimitOption,
     GapOption,
     OutOption,
     SeedOption,
-    TimeLimitOption,
     WorkloadsArgument,
-    check_has_plan,
     solve_settings,
-    write_plan,
 )
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
@@ -32,7 +31,7 @@ def compare(  # noqa: PLR0913 - the options of a command are the parameters of i
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
     as_of: AsOfOption = None,
-    time_limit: TimeLimitOption = 40,
+    time_limit: AllTimeLimitOption = 120,
     gap: GapOption = 0.01,
     seed: SeedOption = 0,
     form: FormatOption = "table",
@@ -42,7 +41,9 @@ def compare(  # noqa: PLR0913 - the options of a command are the parameters of i
     Beside the joint plan: no sharing of nodes, one provider, one GPU model or NVIDIA generation
     for all, on demand only, no spot, no commitments, and today's inventory kept.
 
-    Each is solved with its own bound; the time limit holds for each of them.
+    Each is solved with its own bound, unless the joint plan keeps its rules and so is its best
+    plan, too. The strategies share the time that the joint plan leaves; for which it was too short
+    is told.
 
     --out writes the joint plan, with the comparisons in it.
     """

@@ -7,7 +7,7 @@ import typer
 
 from cli.entry import open_planning
 from cli.output import FormatName, FormatOption, Terminal
-from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
+from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
     from broker.reports.diff_view import PlanDifference
@@ -29,6 +29,14 @@ def diff(  # noqa: PLR0913 - the options of a command are the parameters of its 
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
     as_of: AsOfOption = None,
+    old_sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--old-sheet",
+            metavar="FILE",
+            help="The price sheet that OLD was made from, where it is another one.",
+        ),
+    ] = None,
     form: FormatOption = "table",
 ) -> None:
     """Show what changed between two plans, why, what it is worth, and how to get there.
@@ -37,14 +45,16 @@ def diff(  # noqa: PLR0913 - the options of a command are the parameters of its 
 
     The steps add nodes first, wait until they serve, drain and then remove the others.
 
-    Without an option the catalog of NEW is found by the hash in the plan.
+    Catalogs are found by the hashes in the plans; that of a plan from a sheet has to be named.
+
+    The options of catalogs name that of NEW, --old-sheet names that of OLD.
     """
-    is_named = recorded or bool(sheet or snapshot or as_of)
-    source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    source = source_or_none(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    old_source = source_or_none(recorded=False, sheet=old_sheet, snapshot=None, as_of=None)
     terminal = Terminal.of(context)
     service = open_planning(terminal)
     with terminal.working("comparing"):
-        found = service.difference(old, new, source if is_named else None, solve=solve)
+        found = service.difference(old, new, source, old_source=old_source, solve=solve)
     _print(found, form, terminal)
 
 

@@ -2,14 +2,22 @@
 
 from typing import TYPE_CHECKING
 
-from cli.output import Terminal
+from cli.output import LogFormat, Terminal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from broker.planning.alerting import AlertService
     from broker.planning.catalog_service import CatalogService
+    from broker.planning.measured.service import MeasurementService
+    from broker.planning.nightly.service import NightlyService
     from broker.planning.offers import OfferService
+    from broker.planning.purchasing import PurchasingService
     from broker.planning.recording import RecordingService
     from broker.planning.scenarios import ScenarioService
     from broker.planning.service import PlanningService
+    from broker.planning.sizing.service import SizingService
+    from broker.scheduler.service import ScheduleService
 
 
 def open_planning(terminal: Terminal) -> "PlanningService":
@@ -23,7 +31,7 @@ def open_planning(terminal: Terminal) -> "PlanningService":
     from broker.settings import load_settings  # noqa: PLC0415 - see above
 
     _configure_logs(terminal)
-    return open_service(load_settings())
+    return open_service(load_settings(terminal.note))
 
 
 def open_offers(terminal: Terminal) -> "OfferService":
@@ -35,7 +43,7 @@ def open_offers(terminal: Terminal) -> "OfferService":
     from broker.planning.offers import open_offers as opened  # noqa: PLC0415 - as above
     from broker.settings import load_settings  # noqa: PLC0415 - as above
 
-    return opened(load_settings(), prepare=lambda: _configure_logs(terminal))
+    return opened(load_settings(terminal.note), prepare=lambda: _configure_logs(terminal))
 
 
 def open_catalog_service(terminal: Terminal) -> "CatalogService":
@@ -50,7 +58,7 @@ def open_catalog_service(terminal: Terminal) -> "CatalogService":
     from broker.settings import load_settings  # noqa: PLC0415 - as above
 
     _configure_logs(terminal)
-    return opened(load_settings())
+    return opened(load_settings(terminal.note))
 
 
 def open_recording(terminal: Terminal) -> "RecordingService":
@@ -63,7 +71,7 @@ def open_recording(terminal: Terminal) -> "RecordingService":
     from broker.settings import load_settings  # noqa: PLC0415 - as above
 
     _configure_logs(terminal)
-    return opened(load_settings())
+    return opened(load_settings(terminal.note))
 
 
 def open_scenarios(terminal: Terminal, workers: int | None = None) -> "ScenarioService":
@@ -77,6 +85,86 @@ def open_scenarios(terminal: Terminal, workers: int | None = None) -> "ScenarioS
     from broker.planning.scenarios import ScenarioService  # noqa: PLC0415 - as above
 
     return ScenarioService(planning, LocalProcesses(workers) if workers else None)
+
+
+def open_alerts(terminal: Terminal) -> "AlertService":
+    """Open the service that tells people.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    from broker.planning.alerting import open_alerts as opened  # noqa: PLC0415 - as above
+    from broker.settings import load_settings  # noqa: PLC0415 - as above
+
+    _configure_logs(terminal)
+    return opened(load_settings(terminal.note))
+
+
+def open_sizing(terminal: Terminal, measurements: "Path | None" = None) -> "SizingService":
+    """Open the service that sizes models.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    planning = open_planning(terminal)
+    from broker.planning.sizing.service import SizingService  # noqa: PLC0415 - as above
+
+    return SizingService(planning, measurements)
+
+
+def open_measurements(terminal: Terminal) -> "MeasurementService":
+    """Open the service that keeps own measurements.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    planning = open_planning(terminal)
+    from broker.planning.measured.service import MeasurementService  # noqa: PLC0415 - as above
+
+    return MeasurementService(planning)
+
+
+def open_nightly(terminal: Terminal) -> "NightlyService":
+    """Open the service that runs nights.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    from broker.planning.nightly.service import open_nightly as opened  # noqa: PLC0415 - as above
+    from broker.settings import load_settings  # noqa: PLC0415 - as above
+
+    _configure_logs(terminal)
+    return opened(load_settings())
+
+
+def open_schedule(terminal: Terminal) -> "ScheduleService":
+    """Open the service that looks after the schedule.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    from broker.scheduler.service import open_schedule as opened  # noqa: PLC0415 - as above
+    from broker.settings import load_settings  # noqa: PLC0415 - as above
+
+    _configure_logs(terminal)
+    return opened(load_settings(terminal.note))
+
+
+def open_purchasing(terminal: Terminal) -> "PurchasingService":
+    """Open the service that takes a plan to its purchase.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    planning = open_planning(terminal)
+    from broker.planning.purchasing import PurchasingService  # noqa: PLC0415 - as above
+
+    return PurchasingService(planning)
+
+
+def prepare_logs(log_format: LogFormat, *, quiet: bool) -> None:
+    """Set up the logs of a process that a command starts."""
+    _configure_logs(Terminal(quiet=quiet, log_format=log_format))
 
 
 def _configure_logs(terminal: Terminal) -> None:

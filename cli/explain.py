@@ -8,12 +8,12 @@ import typer
 from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
 from cli.output import FormatName, FormatOption, Terminal
-from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
+from cli.plan_options import ExplainTimeLimitOption, check_time_limit
+from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
     from broker.domain.explanation import Explanation
 
-_LONGEST_S = 86_400
 _MOST_NEAR = 50
 
 
@@ -41,12 +41,7 @@ def explain(  # noqa: PLR0913 - the options of a command are the parameters of i
     sheet: SheetOption = None,
     snapshot: SnapshotOption = None,
     as_of: AsOfOption = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", help="Plan anew for about so many seconds in all."
-        ),
-    ] = 60,
+    time_limit: ExplainTimeLimitOption = 60,
     form: FormatOption = "table",
 ) -> None:
     """Explain a plan: each line, what each rule costs, and when each commitment pays.
@@ -55,29 +50,20 @@ def explain(  # noqa: PLR0913 - the options of a command are the parameters of i
 
     Without an option the catalog is found by the hash in the plan; a plan from a sheet needs it.
     """
-    _check(near, time_limit)
-    is_named = recorded or bool(sheet or snapshot or as_of)
-    source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+    if not 0 <= near <= _MOST_NEAR:
+        raise ConfigurationError(
+            f"--near {near} is not between 0 and {_MOST_NEAR}", hint="write 3 for three plans"
+        )
+    check_time_limit(time_limit)
+    source = source_or_none(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
     terminal = Terminal.of(context)
     service = open_planning(terminal)
     from broker.planning.explaining.asked import Asked  # noqa: PLC0415 - keeps `--help` quick
 
     asked = Asked(why_not=why_not, near=near, relax=relax, time_limit_s=time_limit)
     with terminal.working("explaining") as progress:
-        found = service.explain(plan, asked, source if is_named else None, progress)
+        found = service.explain(plan, asked, source, progress)
     _print(found, form, terminal)
-
-
-def _check(near: int, time_limit_s: float) -> None:
-    if not 0 <= near <= _MOST_NEAR:
-        raise ConfigurationError(
-            f"--near {near} is not between 0 and {_MOST_NEAR}", hint="write 3 for three plans"
-        )
-    if not 0 < time_limit_s <= _LONGEST_S:
-        raise ConfigurationError(
-            f"--time-limit {time_limit_s:g} is not between 0 and {_LONGEST_S} seconds",
-            hint="write 60 for a minute",
-        )
 
 
 def _print(found: "Explanation", form: FormatName, terminal: Terminal) -> None:

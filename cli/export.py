@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from broker.domain.errors import ConfigurationError
+from cli.entry import open_planning
 from cli.files import write_whole
 from cli.output import Terminal
+from cli.plan_options import ExplainTimeLimitOption, check_time_limit
+from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
+    from broker.domain.explanation import Explanation
     from broker.exports.files import ExportFile
+    from broker.planning.catalog_view import CatalogSource
 
 
-def export(
+def export(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file of `plan --out`.")],
     *,
@@ -29,29 +34,74 @@ def export(
         typer.Option(
             "--explanation",
             metavar="FILE",
-            help="What `explain --format json` wrote about the plan, to tell in --to html.",
+            help="What `explain --format json` wrote about the plan, to tell in html or markdown.",
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Explain the plan first, to tell it in html or markdown."),
+    ] = False,
+    time_limit: ExplainTimeLimitOption = 60,
+    recorded: RecordedOption = False,
+    sheet: SheetOption = None,
+    snapshot: SnapshotOption = None,
+    as_of: AsOfOption = None,
 ) -> None:
     """Write a plan in the form that another tool takes, or as a report for people.
 
     `html` is a page with charts that opens offline; it has the price history of its offers, where
     the catalog knows it. `markdown` is for a pull request, `csv` for a spreadsheet.
 
+    With --explain the plan is explained as `explain` does, and its catalog found so; the time limit
+    and the options of catalogs are for that alone.
+
     One file goes to stdout unless --out names a path; several files need a folder.
     """
     from broker.exports.forms import FORMS  # noqa: PLC0415 - keeps `--help` quick
-    from broker.planning.exporting import export_plan  # noqa: PLC0415 - the same
+    from broker.planning.exporting import executed_lines, export_plan  # noqa: PLC0415 - the same
+    from broker.planning.plans import read_plan  # noqa: PLC0415 - the same
     from broker.settings import load_settings  # noqa: PLC0415 - the same
 
     if to not in FORMS:
         raise ConfigurationError(f"--to {to!r} is no form", hint=f"there are: {', '.join(FORMS)}")
-    files = export_plan(plan, to, load_settings(), explanation)
-    terminal = Terminal.of(context)
+    settings, terminal = load_settings(), Terminal.of(context)
+    found: Explanation | Path | None = explanation
+    if explain:
+        _check_explain(to, explanation, time_limit)
+        source = source_or_none(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
+        found = _explained(plan, source, time_limit, terminal)
+    files = export_plan(plan, to, settings, found)
+    for line, why in executed_lines(read_plan(plan), to, settings).items():
+        terminal.note(f"left out: {line}: {why}")
     if out is None and len(files) == 1:
         terminal.write(files[0].text)
     else:
         _write(files, out, terminal)
+
+
+def _check_explain(to: str, explanation: Path | None, time_limit_s: float) -> None:
+    from broker.planning.exporting import check_explainable  # noqa: PLC0415 - keeps `--help` quick
+
+    check_explainable(to)
+    check_time_limit(time_limit_s)
+    if explanation is not None:
+        raise ConfigurationError(
+            "--explain and --explanation are two explanations", hint="give one of them"
+        )
+
+
+def _explained(
+    plan: Path, source: "CatalogSource | None", time_limit_s: float, terminal: Terminal
+) -> "Explanation":
+    """Explain a plan; one that buys nothing is asked what would have to change."""
+    from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
+    from broker.planning.explaining.asked import Asked  # noqa: PLC0415 - the same
+    from broker.planning.plans import read_plan  # noqa: PLC0415 - the same
+
+    has_none = read_plan(plan).status is Status.INFEASIBLE
+    asked = Asked(relax=has_none, time_limit_s=time_limit_s)
+    with terminal.working("explaining") as progress:
+        return open_planning(terminal).explain(plan, asked, source, progress)
 
 
 def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:

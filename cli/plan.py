@@ -10,36 +10,20 @@ from broker.domain.errors import ConfigurationError, NoFeasiblePlanError
 from cli.entry import open_planning, open_scenarios
 from cli.files import check_writable, write_whole
 from cli.output import FormatName, FormatOption, Terminal
+from cli.plan_options import (
+    GapOption,
+    OutOption,
+    SeedOption,
+    TimeLimitOption,
+    WorkloadsArgument,
+    solve_settings,
+)
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
 if TYPE_CHECKING:
     from broker.domain.plan import Plan, SolveSettings
     from broker.planning.catalog_view import CatalogSource
 
-_LONGEST_S = 86_400
-_LARGEST_SEED = 2**31 - 1  # the solver keeps it in 32 bits
-
-WorkloadsArgument = Annotated[
-    Path, typer.Argument(metavar="WORKLOADS", help="Workloads file (YAML or JSON).")
-]
-
-
-OutOption = Annotated[
-    Path | None,
-    typer.Option("--out", metavar="FILE", help="Write the plan as JSON to this file, too."),
-]
-TimeLimitOption = Annotated[
-    float,
-    typer.Option("--time-limit", metavar="SECONDS", help="End the search after so many seconds."),
-]
-GapOption = Annotated[
-    float,
-    typer.Option(
-        "--gap",
-        metavar="FRACTION",
-        help="End it when the cost is proven to be so close to the least possible.",
-    ),
-]
 WhatIfOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,7 +33,6 @@ WhatIfOption = Annotated[
         "price.GPU=0.9x, or a path of the file; may be given again.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Seed of the search.")]
 
 
 def plan(  # noqa: PLR0913 - the options of a command are the parameters of its function
@@ -92,30 +75,6 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
         write_plan(made, out, terminal)
     _print(made, form, terminal)
     check_has_plan(made)
-
-
-def solve_settings(gap: float, time_limit_s: float, seed: int) -> "SolveSettings":
-    """Gather the options of a search.
-
-    Raises:
-        ConfigurationError: one of them is out of its range.
-    """
-    from broker.domain.plan import SolveSettings  # noqa: PLC0415 - keeps `--help` quick
-
-    if not 0 <= gap < 1:
-        raise ConfigurationError(
-            f"--gap {gap:g} is no share from 0 up to 1", hint="write 0.01 for one percent"
-        )
-    if not 0 < time_limit_s <= _LONGEST_S:
-        raise ConfigurationError(
-            f"--time-limit {time_limit_s:g} is not between 0 and {_LONGEST_S} seconds",
-            hint="write 40 for forty seconds",
-        )
-    if not 0 <= seed <= _LARGEST_SEED:
-        raise ConfigurationError(
-            f"--seed {seed} is not between 0 and {_LARGEST_SEED}", hint="write a number such as 0"
-        )
-    return SolveSettings(gap_fraction=gap, time_limit_s=time_limit_s, seed=seed)
 
 
 def write_plan(made: "Plan", out: Path, terminal: Terminal) -> None:

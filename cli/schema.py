@@ -6,14 +6,16 @@ import typer
 
 from cli.output import Terminal
 
-KindName = Literal["workloads", "plan"]
+KindName = Literal["workloads", "plan", "explanation"]
 
 
 def schema(
     context: typer.Context,
-    kind: Annotated[KindName, typer.Argument(metavar="KIND", help="workloads or plan.")],
+    kind: Annotated[
+        KindName, typer.Argument(metavar="KIND", help="workloads, plan or explanation.")
+    ],
 ) -> None:
-    """Print the JSON Schema of workloads files or of plans.
+    """Print the JSON Schema of workloads files, of plans, or of what `explain` writes.
 
     An editor that knows it completes and checks a workloads file while it is written.
     """

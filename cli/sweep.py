@@ -7,7 +7,7 @@ import typer
 from broker.domain.errors import NoFeasiblePlanError
 from cli.entry import open_scenarios
 from cli.output import FormatName, FormatOption, Terminal
-from cli.plan import (
+from cli.plan_options import (
     GapOption,
     SeedOption,
     TimeLimitOption,

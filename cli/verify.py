@@ -9,7 +9,7 @@ import typer
 from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
 from cli.output import FormatName, FormatOption, Terminal
-from cli.plan import WorkloadsArgument
+from cli.plan_options import WorkloadsArgument
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from itertools import pairwise
 
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import NodeStep, Plan, Term
+from broker.exports.amounts import shared_out_usd
 from broker.exports.lines import Line, lines
 
 _MICRO = 1_000_000
@@ -70,19 +70,6 @@ def charges(plan: Plan) -> tuple[Charge, ...]:
         for line in lines(plan)
         for charge in _of_line(line, _list_price(line.offer, listed), fees.get(line.id, _ZERO))
     ) + tuple(_egress(plan))
-
-
-def shared_out_usd(total: Decimal, weights: Sequence[Fraction]) -> tuple[Decimal, ...]:
-    """Cut an amount in proportion to weights; the parts add up to it to the micro-dollar."""
-    whole = sum(weights, Fraction(0))
-    if not whole:
-        return tuple(_ZERO for _ in weights)
-    ends = [_ZERO]
-    so_far = Fraction(0)
-    for weight in weights:
-        so_far += weight
-        ends.append(Decimal(round(Fraction(total) * so_far / whole * _MICRO)).scaleb(-6))
-    return tuple(after - before for before, after in pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.domain.workload import Service, TrainingRun
 from broker.exports import training_run, vllm
-from broker.exports.files import ExportFile
+from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.launch_text import Written, ending_at, head, read_me, required, stamp
 from broker.exports.launches import (
     Launch,
@@ -49,10 +49,10 @@ fleets when the window is over.
 """
 
 
-def export(plan: Plan) -> tuple[ExportFile, ...]:
+def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFile, ...]:
     """Write a fleet for each line, a task or service for each share of work, and a README.md."""
     specs, launchers = load_specs(), read_launchers(Tool.DSTACK)
-    found = launches(plan, launchers, "dstack")
+    found = launches(plan, launchers, "dstack", executed)
     files: list[ExportFile] = []
     written: list[Written] = []
     on_lines = [one for one in found if isinstance(one, Launch)]

@@ -2,7 +2,9 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 _NOT_A_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST_WORDS = 46
@@ -15,6 +17,12 @@ class ExportFile:
 
     name: str
     text: str
+
+
+Executed = Mapping[str, str]
+"""Lines of a plan that were executed already, by id, and what is known of it: by whom, when."""
+
+NOTHING_EXECUTED: Executed = MappingProxyType({})
 
 
 def line_label(line_id: str) -> str:

@@ -17,7 +17,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.domain.workload import Service
 from broker.exports import vllm
-from broker.exports.files import ExportFile
+from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.launches import LINE_LABEL, WORKLOAD_LABEL, labels_of, short_name
 from broker.exports.lines import Line, ServingShare, lines
 from broker.exports.yaml_text import yaml_text
@@ -39,14 +39,17 @@ _LEAST_START_S = 1200
 """A download of the weights may take longer than a start from a full cache."""
 
 
-def export(plan: Plan) -> tuple[ExportFile, ...]:
-    """Write the objects of each share of a service; a plan without one has none."""
+def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFile, ...]:
+    """Write the objects of each share of a service; a plan without one has none.
+
+    Lines that were executed already are left out.
+    """
     specs = load_specs()
     services = {one.name: one for one in plan.workloads.services}
     return tuple(
         _file(line, share, services[share.assignment.service], specs)
         for line in lines(plan)
-        if line.offer.hardware.stack in _GPUS
+        if line.offer.hardware.stack in _GPUS and line.id not in executed
         for share in line.serving
     )
 

@@ -11,6 +11,7 @@ from decimal import ROUND_CEILING, Decimal
 from broker.domain.gpu import Stack
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan, RunStep
+from broker.exports.files import NOTHING_EXECUTED, Executed
 from broker.exports.lines import Line, ServingShare, TrainingShare, lines
 from broker.exports.targets import Target, Unlaunchable, target_of
 from broker.specs.launchers import Lack, Launchers
@@ -88,10 +89,20 @@ class LeftOut:
     reason: str
 
 
-def launches(plan: Plan, launchers: Launchers, tool: str) -> tuple[Launch | LeftOut, ...]:
-    """List what to launch, in the order of the plan's lines."""
+def launches(
+    plan: Plan, launchers: Launchers, tool: str, executed: Executed = NOTHING_EXECUTED
+) -> tuple[Launch | LeftOut, ...]:
+    """List what to launch, in the order of the plan's lines; nothing is launched twice."""
     every = lines(plan)
-    return tuple(found for line in every for found in _of_line(line, every, launchers, tool))
+    return tuple(
+        found
+        for line in every
+        for found in (
+            (LeftOut(line, "", executed[line.id]),)
+            if line.id in executed
+            else _of_line(line, every, launchers, tool)
+        )
+    )
 
 
 def labels_of(line: Line) -> dict[str, str]:

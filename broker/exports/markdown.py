@@ -7,8 +7,9 @@ from decimal import Decimal
 
 from broker.domain.plan import Plan, Status
 from broker.exports.buying import bought
+from broker.exports.extras import NO_EXTRAS, Extras, Told
 from broker.exports.files import ExportFile
-from broker.exports.reasons import certainties, price_sources, proof, removed, warnings
+from broker.exports.reasons import certainties, price_sources, proof, reasons, removed, warnings
 from broker.exports.summary import summary, usd_by_kind, usd_by_provider, usd_by_term
 from broker.exports.weeks import week_costs, weeks_of
 
@@ -17,12 +18,15 @@ _MENTION = re.compile(r"(@|\\#)(?=\w)")
 _TICKS = re.compile(r"`+")
 
 
-def export(plan: Plan) -> tuple[ExportFile, ...]:
-    """Write the plan as one Markdown file, in the dialect of GitHub and GitLab."""
-    return (ExportFile("plan.md", "\n".join([*_lines(plan), ""])),)
+def export(plan: Plan, extras: Extras = NO_EXTRAS) -> tuple[ExportFile, ...]:
+    """Write the plan as one Markdown file, in the dialect of GitHub and GitLab.
+
+    Of the extras it tells what is said of lines and rules; prices over time need a chart.
+    """
+    return (ExportFile("plan.md", "\n".join([*_lines(plan, extras.told), ""])),)
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Plan, told: Sequence[Told]) -> Iterator[str]:
     horizon = plan.workloads.horizon
     yield f"# Purchase plan, {horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}"
     yield ""
@@ -35,6 +39,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield from _costs(plan)
         yield from _comparisons(plan)
     yield from _warnings(plan)
+    yield from _folded("Why this", _why(plan, told))
     yield from _folded("Why not other offers", _removed(plan))
     yield from _folded("Rates, error bands and assumptions", _certainties(plan))
     yield from _folded("Prices: ages and sources", _prices(plan))
@@ -153,6 +158,19 @@ def _warnings(plan: Plan) -> Iterator[str]:
         for one in warnings(plan):
             of = ", ".join(_code(subject) for subject in one.subjects)
             yield f"- {_plain(one.text)}{f' ({of})' if of else ''}"
+        yield ""
+
+
+def _why(plan: Plan, told: Sequence[Told]) -> Iterator[str]:
+    """Write what was found out by planning anew: of each line, then of the rest."""
+    if not told:
+        return
+    lines = {one.id for one in plan.purchases}
+    found = [(one.heading, one.sentences) for one in reasons(plan, told)]
+    found += [(one.subject, one.sentences) for one in told if one.subject not in lines]
+    for heading, sentences in found:
+        yield from (f"**{_plain(heading)}**", "")
+        yield from (f"- {_plain(sentence)}" for sentence in sentences)
         yield ""
 
 

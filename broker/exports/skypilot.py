@@ -13,7 +13,7 @@ from broker.domain.gpu import Stack
 from broker.domain.plan import Plan
 from broker.domain.workload import Service, TrainingRun
 from broker.exports import training_run, vllm
-from broker.exports.files import ExportFile
+from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.launch_text import (
     Written,
     ending_at,
@@ -54,13 +54,13 @@ at once, which ends it; take services down then with `sky serve down NAME`.
 """
 
 
-def export(plan: Plan) -> tuple[ExportFile, ...]:
+def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFile, ...]:
     """Write a task or service file for each share of work, and a README.md of them all."""
     specs, launchers = load_specs(), read_launchers(Tool.SKYPILOT)
     files: list[ExportFile] = []
     written: list[Written] = []
     left_out: list[LeftOut] = []
-    for one in launches(plan, launchers, "SkyPilot"):
+    for one in launches(plan, launchers, "SkyPilot", executed):
         if isinstance(one, LeftOut):
             left_out.append(one)
             continue

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
-from broker.exports.files import ExportFile
+from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.hcl import Block, Expression, Value, hcl_text
 from broker.exports.lines import Line, lines
 from broker.exports.terraform_clouds import CLOUDS, COMMIT, RUN, Cloud
@@ -25,15 +25,23 @@ Each resource carries the label of its line of the plan (gpubroker-line).
 As it stands this creates nothing: see commit_money and run_nodes."""
 
 
-def export(plan: Plan) -> tuple[ExportFile, ...]:
-    """Write main.tf, and a file for each cloud that has lines; without any there is none."""
-    every = lines(plan)
+_EXECUTED_HEAD = """\
+Some lines were executed already and are not here. Apply this in a folder of its own: Terraform
+destroys what its state has and its files lack."""
+
+
+def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFile, ...]:
+    """Write main.tf, and a file for each cloud that has lines; without any there is none.
+
+    Lines that were executed already are left out, but for a comment.
+    """
+    every = [one for one in lines(plan) if one.id not in executed]
     used = {name: [one for one in every if one.offer.provider == name] for name in CLOUDS}
     clouds = {name: of for name, of in used.items() if of}
     if not clouds:
         return ()
     others = [one for one in every if one.offer.provider not in CLOUDS]
-    main = (*_main(plan, clouds), *_not_covered(others))
+    main = (*_main(plan, clouds), *_not_covered(others), *_executed(plan, executed))
     return (
         ExportFile("main.tf", hcl_text(main)),
         *(ExportFile(f"{name}.tf", hcl_text(resources(of, name))) for name, of in clouds.items()),
@@ -112,3 +120,11 @@ def _variable(name: str, kind: str, description: str, *, value: Value) -> Block:
 def _not_covered(others: list[Line]) -> Iterator[Block]:
     for line in others:
         yield Block("", (), {}, comments=(f"Not here: {line.id} ({line.offer.provider})",))
+
+
+def _executed(plan: Plan, executed: Executed) -> Iterator[Block]:
+    done = [one.id for one in plan.purchases if one.id in executed]
+    if done:
+        yield Block("", (), {}, comments=(_EXECUTED_HEAD,))
+    for line in done:
+        yield Block("", (), {}, comments=(f"Not here: {line}, {executed[line]}",))

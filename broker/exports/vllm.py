@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from broker.domain.candidate import ServingCandidate
+from broker.domain.engine import KvPrecision
 from broker.domain.gpu import Precision
 from broker.domain.llm import LlmModel
 from broker.domain.workload import Service
@@ -53,11 +54,14 @@ def recipe(
     sizes = {
         "--tensor-parallel-size": layout.tensor,
         "--pipeline-parallel-size": layout.pipeline,
-        "--data-parallel-size": copies,
+        "--data-parallel-size": copies * layout.data,
     }
     arguments = [
         *_BY_PRECISION.get(candidate.precision, ()),
         *(word for name, size in sizes.items() if size > 1 for word in (name, str(size))),
+        *(("--enable-expert-parallel",) if layout.expert > 1 else ()),
+        *(("--kv-cache-dtype", "fp8") if service.kv_precision is KvPrecision.FP8 else ()),
+        *(() if service.chunked_prefill else ("--no-enable-chunked-prefill",)),
         *("--max-model-len", str(min(length, model.max_context_tokens or length))),
         *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
         *("--gpu-memory-utilization", str(_MEMORY_SHARE)),

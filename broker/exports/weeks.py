@@ -5,13 +5,14 @@ horizon), data that a run needs falls into the week in which the run starts, and
 is spread evenly. The parts of a line add up to it, to the micro-dollar.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 from broker.domain.plan import CostLine, Plan
-from broker.domain.quantities import quantize_usd
+from broker.exports.amounts import shared_out_usd
 from broker.exports.buying import Kind, kind_of
 
 _WEEK = timedelta(days=7)
@@ -49,7 +50,9 @@ def week_costs(plan: Plan) -> tuple[WeekCost, ...]:
     return tuple(
         WeekCost(week, line, *_whose(plan, line), usd=usd)
         for line in plan.cost_lines
-        for week, usd in zip(weeks, _parts(line.usd, _weights(plan, line, weeks)), strict=True)
+        for week, usd in zip(
+            weeks, shared_out_usd(line.usd, _weights(plan, line, weeks)), strict=True
+        )
         if usd
     )
 
@@ -67,31 +70,23 @@ def _whose(plan: Plan, line: CostLine) -> tuple[Kind, str]:
     return Kind.OTHER, ""
 
 
-def _weights(plan: Plan, line: CostLine, weeks: Sequence[Week]) -> list[Decimal]:
+def _weights(plan: Plan, line: CostLine, weeks: Sequence[Week]) -> list[Fraction]:
     for one in plan.purchases:
         if one.id == line.subject and one.steps:
             return [
-                sum(_overlap_s(week, step.from_at, step.to_at) * step.nodes for step in one.steps)
-                or Decimal(0)
+                sum(
+                    (_overlap_s(week, step.from_at, step.to_at) * step.nodes for step in one.steps),
+                    Fraction(0),
+                )
                 for week in weeks
             ]
     for run in plan.training:
         if run.run == line.subject:
             start = run.steps[0].from_at
-            return [Decimal(week.from_at <= start < week.to_at) for week in weeks]
+            return [Fraction(week.from_at <= start < week.to_at) for week in weeks]
     return [_overlap_s(week, week.from_at, week.to_at) for week in weeks]
 
 
-def _overlap_s(week: Week, start: datetime, end: datetime) -> Decimal:
+def _overlap_s(week: Week, start: datetime, end: datetime) -> Fraction:
     seconds = (min(end, week.to_at) - max(start, week.from_at)).total_seconds()
-    return Decimal(max(0, round(seconds)))
-
-
-def _parts(usd: Decimal, weights: Sequence[Decimal]) -> Iterator[Decimal]:
-    """Round the running sum, so that what one part loses the next one gains."""
-    whole, so_far, given = sum(weights), Decimal(0), Decimal(0)
-    for weight in weights:
-        so_far += weight
-        reached = quantize_usd(usd * so_far / whole)
-        yield reached - given
-        given = reached
+    return Fraction(max(0, round(seconds)))

@@ -15,8 +15,8 @@ from broker.domain.plan import RejectedCount
 from broker.domain.quantities import quantize_usd
 from broker.domain.workload import Holding, Service, TrainingRun, Workloads
 from broker.planning.filters import Freshness, why_not
+from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.specs.load import Specs
-from solver.sizing.candidates import serving_candidates, training_candidates
 
 _Candidate = TypeVar("_Candidate")
 _Sized = tuple[list[_Candidate], list[Refusal]]
@@ -35,9 +35,16 @@ class CaseReport:
 
 
 def build_case(
-    workloads: Workloads, offers: Sequence[Offer], specs: Specs, freshness: Freshness
+    workloads: Workloads,
+    offers: Sequence[Offer],
+    specs: Specs,
+    freshness: Freshness,
+    *,
+    own: OwnNumbers = NO_NUMBERS,
 ) -> CaseReport:
     """Filter the offers, size every workload on every machine, and gather the options.
+
+    `own` are the user's own measurements, which correct the sizing of their deployments.
 
     Raises:
         ConfigurationError: the workloads name a model, user region or owned machine not known.
@@ -53,7 +60,7 @@ def build_case(
     plannable = _with_pool_counts(plannable, offers)
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
-    builder = _Options(workloads, specs, tally)
+    builder = _Options(workloads, specs, tally, own)
     serving: list[ServingOption] = []
     training: list[TrainingOption] = []
     for machine, markets in _markets(plannable, owned).items():
@@ -163,9 +170,9 @@ def _markets_for(service: Service, markets: _Markets) -> list[bool]:
 class _Options:
     """Sizes workloads on machines; each shape and distance once."""
 
-    def __init__(self, workloads: Workloads, specs: Specs, tally: _Tally) -> None:
-        self.margin = workloads.policy.safety_margin
+    def __init__(self, workloads: Workloads, specs: Specs, tally: _Tally, own: OwnNumbers) -> None:
         self.specs = specs
+        self.sizer = Sizer(specs, workloads.policy.safety_margin, own)
         self.tally = tally
         self.warnings: set[str] = set()
         self.regions = {
@@ -173,13 +180,10 @@ class _Options:
             for service in workloads.services
             for region in service.users
         }
-        self.models = {
-            one: specs.llm(one)
-            for one in {
-                *(service.model for service in workloads.services),
-                *(run.model for run in workloads.training),
-            }
-        }
+        for name in {*(model for one in workloads.services for model in one.models)} | {
+            run.model for run in workloads.training
+        }:
+            specs.llm(name)  # an unknown one is refused before anything is sized
         self._serving: dict[tuple[str, Shape, float], _Sized[ServingCandidate]] = {}
         self._training: dict[tuple[str, Shape, SpotTerms | None], _Sized[TrainingCandidate]] = {}
 
@@ -229,14 +233,7 @@ class _Options:
         shape = machine.hardware.shape
         key = (service.name, shape, reach)
         if key not in self._serving:
-            self._serving[key] = serving_candidates(
-                service,
-                shape,
-                gpu=self.specs.gpu(shape.gpu),
-                model=self.models[service.model],
-                rtt_s=reach,
-                safety_margin=self.margin,
-            )
+            self._serving[key] = self.sizer.serving(service, shape, rtt_s=reach)
         candidates, refusals = self._serving[key]
         if not candidates:
             self._refuse(service.name, refusals, machine)
@@ -248,14 +245,7 @@ class _Options:
         shape = machine.hardware.shape
         key = (run.name, shape, spot)
         if key not in self._training:
-            self._training[key] = training_candidates(
-                run,
-                shape,
-                gpu=self.specs.gpu(shape.gpu),
-                model=self.models[run.model],
-                spot=spot,
-                safety_margin=self.margin,
-            )
+            self._training[key] = self.sizer.training(run, shape, spot=spot)
         candidates, refusals = self._training[key]
         if not candidates:
             self._refuse(run.name, refusals, machine)

@@ -20,6 +20,7 @@ from broker.domain.errors import ConfigurationError
 from broker.planning.catalog_view import EMPTY_HINT
 from broker.planning.nearest import unknown
 from broker.settings import Settings
+from broker.store.place import store_place
 from providers.registry import PROVIDERS
 
 
@@ -61,7 +62,7 @@ class CatalogService:
         Raises:
             ConfigurationError: the database cannot be used.
         """
-        return open_catalog(self.settings.database_path)
+        return open_catalog(store_place(self.settings))
 
     def history(self, offer: str) -> PriceHistory:
         """Tell what an offer cost over time; `offer` is a key, or the only one of a machine.

@@ -2,50 +2,31 @@
 
 Every strategy is solved with a bound of its own. As each is solved to a gap, a narrower search may
 end a little lower than a wider one; so each strategy, the joint plan too, takes the cheapest plan
-that any search has found and that keeps its rules, as the independent check sees them.
+that any search has found and that keeps its rules, as the independent check sees them
+(docs/decisions/0014-strategies-take-each-others-plans.md).
 """
 
-import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
 
 from broker.domain.case import Case
 from broker.domain.errors import BrokerError
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import SMALLEST_GAP, Comparison, Status
-from broker.domain.quantities import MICRO_USD
 from broker.domain.strategies import StrategyName
 from broker.domain.workload import Sharing
 from broker.planning.bare_plan import keeps_rules, violations
-from broker.planning.searches import Search, run_all, timed_optimize
+from broker.planning.searches import Budget, run_all
 from broker.planning.strategies import Choice, Strategy, why_none
+from broker.planning.strategy_search import Compared, JointSearch, StrategySearches
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 
 Progress = Callable[[str], None]
-_SHORTEST_SOLVE_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What came of a strategy: its best choice and the plan of that; None where there is none.
-
-    No plan of the strategy costs less than `bound_usd`. Where no plan was found, `is_settled`
-    tells that there is none at all; else the time was up.
-    """
-
-    strategy: Strategy
-    choice: Choice | None = None
-    optimum: Optimum | None = None
-    bound_usd: Decimal = Decimal(0)
-    is_settled: bool = True
-
-    @property
-    def name(self) -> str:
-        """Name the strategy, and the choice where there are several."""
-        return self.strategy.name.of(self.choice.name if self.choice else "")
+WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +43,18 @@ class Solved:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounded:
-    """A choice, and the least that it can cost."""
-
-    choice: Choice
-    at_least_usd: float
-
-
 def solve_beside(
-    case: Case, strategies: Sequence[Strategy], limits: Limits, *, gap: float, progress: Progress
+    case: Case,
+    strategies: Sequence[Strategy],
+    limits: Limits,
+    *,
+    gap: float,
+    budget_s: float,
+    progress: Progress,
 ) -> Solved:
     """Solve a case and each strategy, in two processes; `gap` is where a strategy's search ends.
 
-    The time limit is that of the joint plan, and of each strategy over all of its choices.
+    The limits are the joint plan's; the strategies share what is left then of `budget_s`.
 
     Raises:
         BrokerError: the independent check refuses a strategy's plan, which is a bug of ours.
@@ -83,12 +62,12 @@ def solve_beside(
     joint = Strategy(StrategyName.JOINT, (Choice("", case),))
     every = (joint, *strategies)
     alike = [_alike(one, every[:at]) for at, one in enumerate(every)]
-    asked = [one for one, same in zip(every, alike, strict=True) if same is None]
-    with SolverPool(workers=2) as pool:
-        searches = [
-            _search(one, limits if one is joint else replace(limits, gap_fraction=gap), pool)
-            for one in asked
-        ]
+    narrower = [one for one, same in zip(every, alike, strict=True) if same is None][1:]
+    with SolverPool(workers=WORKERS) as pool:
+        budget = Budget(time.monotonic() + budget_s, WORKERS, len(narrower))
+        first = JointSearch(joint, limits, pool, budget)
+        beside = StrategySearches(first, replace(limits, gap_fraction=gap), pool, budget)
+        searches = [first.run(), *(beside.run(one) for one in narrower)]
         found = run_all(searches, lambda done: progress(f"solved: {done.name}"))
     by_name = {one.strategy.name: one for one in found}
     results = [
@@ -168,61 +147,6 @@ def _usable(case: Case) -> list[Offer]:
     return [one for one in case.offers if (one.machine, one.price_kind is PriceKind.SPOT) in used]
 
 
-def _search(strategy: Strategy, limits: Limits, pool: SolverPool) -> Search[Compared]:
-    """Solve the choices of a strategy in the order of what each costs at least.
-
-    It ends at the choice whose bound is above the best plan found, or when the time is up; then
-    the bound tells what was not looked at.
-    """
-    ordered = yield from _by_bound(strategy, pool)
-    best = Compared(strategy)
-    bounds: list[float] = []
-    left_s = limits.time_limit_s
-    for one in ordered:
-        if _is_no_better(one, best.optimum):
-            break
-        if left_s < min(_SHORTEST_SOLVE_S, limits.time_limit_s):
-            bounds.append(one.at_least_usd)
-            continue
-        pending = pool.submit(timed_optimize, one.choice.case, replace(limits, time_limit_s=left_s))
-        yield pending
-        timed = pending.result()
-        left_s -= timed.elapsed_s
-        optimum = timed.optimum
-        if optimum.status is not Status.INFEASIBLE:
-            bounds.append(float(optimum.bound_usd))
-            best = _better(best, replace(best, choice=one.choice, optimum=optimum))
-        elif optimum.ran_out_of_time:
-            bounds.append(max(one.at_least_usd, float(optimum.bound_usd)))
-    return replace(
-        best, bound_usd=_least(bounds), is_settled=best.optimum is not None or not bounds
-    )
-
-
-def _is_no_better(one: _Bounded, best: Optimum | None) -> bool:
-    return best is not None and one.at_least_usd >= float(best.total_usd)
-
-
-def _better(best: Compared, found: Compared) -> Compared:
-    if best.optimum is None or found.optimum is None:
-        return found
-    return found if found.optimum.total_usd < best.optimum.total_usd else best
-
-
-def _by_bound(strategy: Strategy, pool: SolverPool) -> Search[list[_Bounded]]:
-    """Order the choices that can have a plan; where there is one, nothing has to be ordered."""
-    if len(strategy.choices) == 1:
-        return [_Bounded(strategy.choices[0], 0.0)]
-    pending = [(choice, pool.relaxed_bound_usd(choice.case)) for choice in strategy.choices]
-    found = []
-    for choice, future in pending:
-        yield future
-        at_least_usd = future.result()
-        if at_least_usd < math.inf:
-            found.append(_Bounded(choice, at_least_usd))
-    return sorted(found, key=lambda one: (one.at_least_usd, one.choice.name))
-
-
 def _with_each_others_plans(results: Sequence[Compared]) -> list[Compared]:
     """Give each strategy the cheapest plan that keeps its rules; the first is the joint plan.
 
@@ -293,8 +217,3 @@ def _gap(total: Decimal, bound: Decimal) -> float:
 
 def _status(reached: float, asked: float) -> Status:
     return Status.OPTIMAL if reached <= max(asked, SMALLEST_GAP) else Status.FEASIBLE
-
-
-def _least(bounds: Sequence[float]) -> Decimal:
-    least = max(0.0, min(bounds, default=0.0))
-    return Decimal(repr(least)).quantize(MICRO_USD, rounding=ROUND_FLOOR)

@@ -13,17 +13,38 @@ from broker.domain.explanation import Explanation
 from broker.domain.plan import Plan
 from broker.exports.explained import told
 from broker.exports.extras import Extras, PricePath, PriceStep
-from broker.exports.files import ExportFile
-from broker.exports.forms import export, takes_extras
+from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
+from broker.exports.forms import export, is_launchable, takes_extras
 from broker.exports.reasons import paid_offers
 from broker.planning.plans import read_plan
+from broker.purchases.identity import plan_hash
+from broker.purchases.plan_book import PlanBook
 from broker.settings import Settings
+from broker.store.database import open_store
+from broker.store.place import has_store, store_place
+
+_WRITE_IT = "write it with `gpubroker explain PLAN --format json`"
+
+
+def check_explainable(form: str) -> None:
+    """Find out before the work whether a form has a place for an explanation.
+
+    Raises:
+        ConfigurationError: it has none.
+    """
+    if not takes_extras(form):
+        raise ConfigurationError(
+            f"--to {form} has no place for an explanation",
+            hint="give it with --to html or --to markdown",
+        )
 
 
 def export_plan(
-    path: Path, form: str, settings: Settings, explanation: Path | None = None
+    path: Path, form: str, settings: Settings, explanation: Path | Explanation | None = None
 ) -> tuple[ExportFile, ...]:
-    """Make the files of a form from a plan file, and from what `explain` wrote about it.
+    """Make the files of a form from a plan file, and from what `explain` found out about it.
+
+    An explanation is given as it is, or as the JSON file that it was written to.
 
     Raises:
         ConfigurationError: a file cannot be used or is of another plan, the form has no place for
@@ -32,36 +53,53 @@ def export_plan(
     plan = read_plan(path)
     if not takes_extras(form):
         if explanation is not None:
-            raise ConfigurationError(
-                f"--to {form} has no place for an explanation", hint="give it with --to html"
-            )
-        return export(plan, form)
+            check_explainable(form)
+        return export(plan, form, executed=executed_lines(plan, form, settings))
     prices: tuple[PricePath, ...] = ()
-    if settings.database_path.exists():  # looking for what is known makes no database
-        prices = tuple(price_paths(plan, open_catalog(settings.database_path)))
-    said = () if explanation is None else told(_read_explanation(explanation, plan))
+    if has_store(settings):  # looking for what is known makes no database
+        prices = tuple(price_paths(plan, open_catalog(store_place(settings))))
+    said = () if explanation is None else told(_explanation(explanation, plan))
     return export(plan, form, Extras(prices=prices, told=said))
 
 
-def _read_explanation(path: Path, plan: Plan) -> Explanation:
-    """Read what `explain` wrote as JSON.
+def executed_lines(plan: Plan, form: str, settings: Settings) -> Executed:
+    """Name the lines of a plan that a form must leave out, as somebody executed them already.
+
+    Raises:
+        ConfigurationError: the database, which knows them, cannot be read.
+    """
+    if not is_launchable(form) or not has_store(settings):
+        return NOTHING_EXECUTED
+    record = PlanBook(open_store(settings)).record(plan_hash(plan))
+    return {
+        one.line: f"it was executed already by {one.actor} on {one.at:%Y-%m-%d %H:%M} UTC"
+        for one in (record.executed if record else ())
+    }
+
+
+def _explanation(given: Path | Explanation, plan: Plan) -> Explanation:
+    """Read an explanation where it is a file, and hold it to the plan.
 
     Raises:
         ConfigurationError: the file cannot be read, is no explanation, or is of another plan.
     """
-    hint = "write it with `gpubroker explain PLAN --format json`"
+    found = _read_explanation(given) if isinstance(given, Path) else given
+    of = (found.snapshot, found.workloads_sha256, found.total_usd)
+    if of != (plan.catalog.snapshot, plan.workloads_sha256, plan.total_usd):
+        name = repr(str(given)) if isinstance(given, Path) else "what was found out"
+        raise ConfigurationError(f"{name} explains another plan", hint=_WRITE_IT)
+    return found
+
+
+def _read_explanation(path: Path) -> Explanation:
     try:
-        found = Explanation.model_validate_json(path.read_bytes())
+        return Explanation.model_validate_json(path.read_bytes())
     except OSError as cause:
         raise ConfigurationError(
             f"cannot read explanation {str(path)!r}: {cause.strerror}", hint="check the path"
         ) from cause
     except ValidationError as cause:
-        raise ConfigurationError(f"{str(path)!r} is no explanation", hint=hint) from cause
-    of = (found.snapshot, found.workloads_sha256, found.total_usd)
-    if of != (plan.catalog.snapshot, plan.workloads_sha256, plan.total_usd):
-        raise ConfigurationError(f"{str(path)!r} explains another plan", hint=hint)
-    return found
+        raise ConfigurationError(f"{str(path)!r} is no explanation", hint=_WRITE_IT) from cause
 
 
 def price_paths(plan: Plan, catalog: Catalog) -> Iterator[PricePath]:

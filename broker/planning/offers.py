@@ -100,7 +100,7 @@ class OfferService:
 
     @cached_property
     def _store(self) -> StoreListing:
-        return StoreListing(self.settings.database_path, lambda: self.planning.catalog)
+        return StoreListing(self.settings, lambda: self.planning.catalog)
 
     def offers(
         self,

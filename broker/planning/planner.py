@@ -29,6 +29,7 @@ Progress = Callable[[str], None]
 COMPARISON_GAP = 0.02
 """Where the search for the best single provider of a plan ends."""
 
+_BESIDE_FACTOR = 1.5
 _SHOWN_REASONS = 3
 
 
@@ -49,11 +50,14 @@ def make_plan(
     *,
     beside: Sequence[Strategy],
     gap: float,
+    budget_s: float | None = None,
     start: Plan | None = None,
 ) -> Plan:
     """Solve a case beside narrower strategies, and check the plan independently.
 
-    The search of a strategy ends at `gap`. What an earlier plan chose is tried first.
+    The search of a strategy ends at `gap`; the strategies share what the plan leaves of `budget_s`
+    seconds, which are half as many more than its own time limit where they are not given. What an
+    earlier plan chose is tried first.
 
     Raises:
         BrokerError: the independent check refuses a plan, which is a bug of ours.
@@ -62,7 +66,8 @@ def make_plan(
     begin = Start.of(start) if start else NOWHERE
     limits = Limits(settings.gap_fraction, settings.time_limit_s, settings.seed, begin)
     progress(f"solving over {len(case.offers)} offers and {len(case.machines)} machines")
-    solved = solve_beside(case, beside, limits, gap=gap, progress=progress)
+    whole_s = _BESIDE_FACTOR * settings.time_limit_s if budget_s is None else budget_s
+    solved = solve_beside(case, beside, limits, gap=gap, budget_s=whole_s, progress=progress)
     progress("checking the plan independently")
     return checked_plan(report, catalog, settings, solved)
 

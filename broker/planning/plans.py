@@ -12,9 +12,11 @@ from broker.domain.workload import Workloads
 from broker.planning.case import CaseReport, build_case
 from broker.planning.catalog_view import CatalogView
 from broker.planning.freshness import NEVER, Freshness
+from broker.planning.measured.service import own_numbers_of
 from broker.planning.names import unmatched_names
 from broker.planning.planner import COMPARISON_GAP, Catalog, Progress, make_plan
 from broker.planning.strategies import single_provider
+from broker.planning.traces import trace_warnings
 from broker.planning.workloads_file import check_names, workloads_sha256
 from broker.settings import Settings
 from broker.specs.load import Specs
@@ -65,13 +67,16 @@ def verify_plan(
 def case_of(
     workloads: Workloads, view: CatalogView, specs: Specs, settings: Settings
 ) -> CaseReport:
-    """Build the case of workloads over a catalog, with all that was left out counted."""
+    """Build the case of workloads over a catalog, with all that was left out counted.
+
+    What the user measured, in the data folder, corrects the sizing.
+    """
     freshness = freshness_of(view, settings)
     unmatched = unmatched_names(workloads, view.all_offers, specs)
-    report = build_case(workloads, view.offers, specs, freshness)
-    return CaseReport(
-        report.case, (*report.rejected, *_held_back(view)), (*unmatched, *report.warnings)
-    )
+    own = own_numbers_of(settings, specs)
+    report = build_case(workloads, view.offers, specs, freshness, own=own)
+    warnings = (*unmatched, *trace_warnings(workloads), *report.warnings)
+    return CaseReport(report.case, (*report.rejected, *_held_back(view)), warnings)
 
 
 def freshness_of(view: CatalogView, settings: Settings) -> Freshness:

@@ -17,6 +17,8 @@ from broker.planning.what_if import Change, Inputs, changed
 from broker.planning.workloads_file import check_names, read_workloads
 
 _WORKERS = 2
+_JOINT_SHARE = 0.5
+"""The part of the time of a comparison that the search of the joint plan may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class ScenarioService:
     ) -> Plan:
         """Make the joint plan, with what each narrower strategy costs as its comparisons.
 
+        The time limit is that of all searches together; the plan tells what its own search had.
+
         Raises:
             ConfigurationError: the file or the catalog cannot be used.
         """
@@ -48,13 +52,15 @@ class ScenarioService:
         check_names(inputs.workloads, specs)
         progress("sizing every workload on every machine")
         report = case_of(inputs.workloads, inputs.view, specs, self._planning.settings)
+        own = solve.model_copy(update={"time_limit_s": solve.time_limit_s * _JOINT_SHARE})
         return make_plan(
             report,
             catalog_of(inputs.view),
-            solve,
+            own,
             progress,
             beside=strategies(report.case, specs.gpus),
             gap=solve.gap_fraction,
+            budget_s=solve.time_limit_s,
         )
 
     def what_if(

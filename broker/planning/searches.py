@@ -5,9 +5,10 @@ none of them needs a lock.
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from broker.domain.case import Case
@@ -40,16 +41,79 @@ def timed_optimize(
     return Timed(optimum, clock() - started_s)
 
 
+@dataclass(slots=True)
+class Budget:
+    """The time that several searches share, and the processes in which they take turns.
+
+    Each search takes one share, when it begins: what earlier ones did not use is the later ones'.
+    """
+
+    ends_at_s: float
+    workers: int
+    searches: int
+    clock: Callable[[], float] = time.monotonic
+    _busy: int = 0
+    _queue: deque[Future[None]] = field(default_factory=deque)
+
+    @property
+    def left_s(self) -> float:
+        """Give the seconds that are left to all."""
+        return max(0.0, self.ends_at_s - self.clock())
+
+    def take_share_s(self) -> float:
+        """Give a search its part of what is left, as the ones still to come take theirs."""
+        share_s = self.left_s * min(1.0, self.workers / max(1, self.searches))
+        self.pass_on()
+        return share_s
+
+    def pass_on(self) -> None:
+        """Leave the share of a search that needs none to the others."""
+        self.searches -= 1
+
+    def in_turn(self, begin: Callable[[], Future[_ResultT] | None]) -> Search[_ResultT | None]:
+        """Wait for a free process, then for what is begun in it; None where nothing is."""
+        if self._busy == self.workers:
+            turn: Future[None] = Future()
+            self._queue.append(turn)
+            yield turn  # who ends hands the turn over
+        else:
+            self._busy += 1
+        pending = begin()
+        if pending is not None:
+            yield pending
+        if self._queue:
+            self._queue.popleft().set_result(None)
+        else:
+            self._busy -= 1
+        return None if pending is None else pending.result()
+
+
+@dataclass(slots=True)
+class Share:
+    """What one search has of a budget, from its first look at it; it counts its own solves."""
+
+    budget: Budget
+    used_s: float = 0.0
+    _whole_s: float | None = None
+
+    @property
+    def left_s(self) -> float:
+        """Give the seconds that are left to the search."""
+        if self._whole_s is None:
+            self._whole_s = self.budget.take_share_s()
+        return min(self.budget.left_s, self._whole_s - self.used_s)
+
+
 def run_all(
     searches: Sequence[Search[_ResultT]], on_done: Callable[[_ResultT], None]
 ) -> list[_ResultT]:
     """Run searches to their ends; the results are in the order of the searches."""
     results: dict[int, _ResultT] = {}
-    waiting: dict[Pending, int] = {}
+    waiting: dict[Pending, list[int]] = {}  # several may wait for one thing
 
     def advance(number: int) -> None:
         try:
-            waiting[next(searches[number])] = number
+            waiting.setdefault(next(searches[number]), []).append(number)
         except StopIteration as end:
             results[number] = end.value
             on_done(results[number])
@@ -59,5 +123,6 @@ def run_all(
     while waiting:
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in sorted(done, key=waiting.__getitem__):
-            advance(waiting.pop(future))
+            for number in waiting.pop(future):
+                advance(number)
     return [results[number] for number in range(len(searches))]

@@ -24,11 +24,13 @@ from broker.planning.catalog_view import (
     view_of_store,
 )
 from broker.planning.explaining.asked import Asked
+from broker.planning.provider_names import check_known
 from broker.planning.refresh import OnDone, ProviderReader, RefreshReport, refresh_catalog
 from broker.planning.store_listing import StoreListing
 from broker.reports.diff_view import PlanDifference
 from broker.settings import Settings
 from broker.specs.load import Specs, load_specs
+from broker.store.place import store_place
 from broker.verification.check import Violation
 from providers.kit.adapter import Adapter
 from providers.kit.http import live_client
@@ -65,7 +67,7 @@ class PlanningService:
         Raises:
             ConfigurationError: the database cannot be used.
         """
-        return open_catalog(self.settings.database_path)
+        return open_catalog(store_place(self.settings))
 
     @cached_property
     def _secrets(self) -> Secrets:
@@ -92,7 +94,7 @@ class PlanningService:
         catalog = self.catalog  # opened first: no provider is asked for what cannot be kept
         reader = self._reader(recorded=recorded)
         report = refresh_catalog(catalog, chosen, reader, self.gates, on_done=on_done)
-        StoreListing(self.settings.database_path, lambda: catalog).current()  # for who asks next
+        StoreListing(self.settings, lambda: catalog).current()  # for who asks next
         return report
 
     def view(self, source: CatalogSource) -> CatalogView:
@@ -162,11 +164,7 @@ class PlanningService:
 
         given = plans.read_plan(plan)
         demand = read_workloads(workloads)
-        if source is None:
-            view = self._view_of(given.catalog)
-        else:
-            as_of = source.as_of or given.catalog.as_of
-            view = self.view(replace(source, as_of=as_of))
+        view = self._named(source, given) or self._view_of(given.catalog)
         return plans.verify_plan(given, demand, view, specs=self.specs, settings=self.settings)
 
     def difference(
@@ -175,21 +173,25 @@ class PlanningService:
         new: Path,
         source: CatalogSource | None = None,
         *,
+        old_source: CatalogSource | None = None,
         solve: bool = True,
     ) -> PlanDifference:
-        """Compare two plan files; without a source the new catalog is found by its hash.
+        """Compare two plan files; without a source the catalog of one is found by its hash.
 
         Raises:
-            ConfigurationError: a file cannot be used, or the source is not the new plan's catalog.
+            ConfigurationError: a file cannot be used, or a source is not its plan's catalog.
         """
         from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
         from broker.planning.differences import compare  # noqa: PLC0415 - the same
 
         before, after = plans.read_plan(old), plans.read_plan(new)
-        as_of = (source and source.as_of) or after.catalog.as_of
-        named = self.view(replace(source, as_of=as_of)) if source else None
+        named = self._named(source, after)
+        old_named = self._named(old_source, before)
         again = compare.replanner(after, self.specs, self.settings) if solve else None
-        return compare.compare_plans(before, after, find=self._view_of, named=named, solve=again)
+        catalogs = compare.Catalogs.of(
+            before, after, self._view_of, named=named, old_named=old_named
+        )
+        return compare.compare_plans(before, after, catalogs, solve=again)
 
     def explain(
         self,
@@ -207,12 +209,15 @@ class PlanningService:
         from broker.planning.explaining.answer import explain_plan  # noqa: PLC0415 - the same
 
         given = plans.read_plan(plan)
-        if source is None:
-            view = self._view_of(given.catalog)
-        else:
-            view = self.view(replace(source, as_of=source.as_of or given.catalog.as_of))
+        view = self._named(source, given) or self._view_of(given.catalog)
         tables, settings = self.specs, self.settings
         return explain_plan(given, view, asked, specs=tables, settings=settings, progress=progress)
+
+    def _named(self, source: CatalogSource | None, plan: Plan) -> CatalogView | None:
+        """Show the catalog that a source names as it stood for a plan; None where none is named."""
+        if source is None:
+            return None
+        return self.view(replace(source, as_of=source.as_of or plan.catalog.as_of))
 
     def _view_of(self, catalog: CatalogRef) -> CatalogView:
         """Find the catalog of a plan in the recordings, else in the store."""
@@ -225,6 +230,8 @@ class PlanningService:
         """Make adapters; those that read recordings ask without keys, as the recordings are."""
         wanted = frozenset(self.specs.providers.of(name) for name in names or PROVIDERS)
         _check_providers(wanted, set(PROVIDERS))
+        if not recorded:
+            check_known(self.settings)
         chosen = tuple(name for name in PROVIDERS if name in wanted)
         settings = self.settings
         given = settings.model_copy(update={"keys": {}}) if recorded else settings

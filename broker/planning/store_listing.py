@@ -3,23 +3,24 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker.catalog.listing import Listing, listing_of
 from broker.catalog.listing_file import note_snapshot, read_listing, store_version, write_listing
+from broker.settings import Settings
+from broker.store.place import listing_path, store_place
 
 if TYPE_CHECKING:
     from broker.catalog.store import Catalog  # loads SQLAlchemy, which a question can spare
 
 
 class StoreListing:
-    """What stands in a store and what is held, in columns, as a file beside the database."""
+    """What stands in a store and what is held, in columns, as a file of this machine."""
 
-    def __init__(self, database: Path, open_catalog: Callable[[], "Catalog"]) -> None:
-        self._database = database
+    def __init__(self, settings: Settings, open_catalog: Callable[[], "Catalog"]) -> None:
+        self._place = store_place(settings)
         self._open_catalog = open_catalog
-        self._path = database.with_name(f"{database.stem}-listing.sqlite3")
+        self._path = listing_path(settings)
         self._last: Listing | None = None
 
     def current(self) -> Listing:
@@ -28,7 +29,7 @@ class StoreListing:
         Raises:
             ConfigurationError: the database cannot be used.
         """
-        version = store_version(self._database)
+        version = store_version(self._place)
         if version is None or self._last is None or self._last.version != version:
             found = read_listing(self._path, version) if version else None
             self._last = found or self._made_anew()
@@ -44,7 +45,7 @@ class StoreListing:
 
     def _made_anew(self) -> Listing:
         catalog = self._open_catalog()
-        version = store_version(self._database)  # before its offers: they are no older than it
+        version = store_version(self._place)  # before its offers: they are no older than it
         with _without_collector():
             state = catalog.state()
             if state is None or version is None:
@@ -52,6 +53,7 @@ class StoreListing:
             listing = listing_of(state.offers, state.quarantined, version=version)
             entries = listing.entries(range(len(listing)))
             try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
                 write_listing(self._path, listing.columns, entries, version)
             except OSError as cause:
                 self._warn(cause)

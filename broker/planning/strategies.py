@@ -15,6 +15,7 @@ from broker.domain.gpu import GpuModel
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.strategies import StrategyName
 from broker.domain.workload import Sharing
+from broker.planning.narrowing import narrowed
 
 _NVIDIA = "NVIDIA"
 _REFRESH = " Ultra"
@@ -44,7 +45,7 @@ def strategies(case: Case, gpus: Mapping[str, GpuModel]) -> tuple[Strategy, ...]
         Strategy(StrategyName.ON_DEMAND_ONLY, (Choice("", _on_demand_only(case)),)),
         Strategy(
             StrategyName.NO_COMMITMENTS,
-            (Choice("", _kept(case, offer=lambda offer: offer.commitment is None)),),
+            (Choice("", narrowed(case, offer=lambda offer: offer.commitment is None)),),
         ),
         Strategy(StrategyName.NO_SPOT, (Choice("", _no_spot(case)),)),
         Strategy(StrategyName.NO_SHARING, (Choice("", _no_sharing(case)),)),
@@ -53,7 +54,9 @@ def strategies(case: Case, gpus: Mapping[str, GpuModel]) -> tuple[Strategy, ...]
         _on_one(StrategyName.ONE_GENERATION, case, lambda gpu: generations.get(gpu, "")),
     ]
     if case.owned:
-        found.insert(0, Strategy(StrategyName.INVENTORY_KEPT, (Choice("", _inventory_kept(case)),)))
+        found.insert(
+            0, Strategy(StrategyName.INVENTORY_KEPT, (Choice("", _inventorynarrowed(case)),))
+        )
     return tuple(found)
 
 
@@ -68,7 +71,7 @@ def single_provider(case: Case) -> Strategy:
 
 def single_provider_case(case: Case, provider: str) -> Case:
     """Keep the offers of one provider, and the machines that are owned already."""
-    return _kept(case, offer=lambda offer: offer.provider == provider)
+    return narrowed(case, offer=lambda offer: offer.provider == provider)
 
 
 def unserved(case: Case) -> tuple[str, ...]:
@@ -108,7 +111,7 @@ def _servable(kinds: list[str], case: Case, kind_of: Callable[[str], str]) -> It
         def is_of_kind(one: Offer, kind: str = kind) -> bool:
             return kind_of(one.hardware.shape.gpu) == kind
 
-        narrow = _kept(case, offer=is_of_kind, owned=is_of_kind)
+        narrow = narrowed(case, offer=is_of_kind, owned=is_of_kind)
         if not unserved(narrow):
             yield Choice(kind, narrow)
 
@@ -118,11 +121,11 @@ def _generation(gpu: GpuModel) -> str:
 
 
 def _on_demand_only(case: Case) -> Case:
-    return _kept(case, offer=lambda offer: offer.price_kind is PriceKind.ON_DEMAND)
+    return narrowed(case, offer=lambda offer: offer.price_kind is PriceKind.ON_DEMAND)
 
 
 def _no_spot(case: Case) -> Case:
-    return _kept(case, offer=lambda offer: offer.price_kind is not PriceKind.SPOT)
+    return narrowed(case, offer=lambda offer: offer.price_kind is not PriceKind.SPOT)
 
 
 def _no_sharing(case: Case) -> Case:
@@ -130,40 +133,13 @@ def _no_sharing(case: Case) -> Case:
     return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 
-def _inventory_kept(case: Case) -> Case:
+def _inventorynarrowed(case: Case) -> Case:
     machines = [case.machines[one.machine] for one in case.owned]
     kept = {(machine.provider, machine.hardware.shape.gpu) for machine in machines}
-    return _kept(
+    return narrowed(
         case,
         offer=lambda offer: (
             offer.price_kind is PriceKind.ON_DEMAND
             and (offer.provider, offer.hardware.shape.gpu) in kept
-        ),
-    )
-
-
-def _kept(
-    case: Case,
-    *,
-    offer: Callable[[Offer], bool],
-    owned: Callable[[Offer], bool] = lambda machine: True,
-) -> Case:
-    """Keep some offers and owned machines, and the options that stand on what is left."""
-    offers = tuple(one for one in case.offers if offer(one))
-    holdings = tuple(one for one in case.owned if owned(case.machines[one.machine]))
-    spot = {one.machine for one in offers if one.price_kind is PriceKind.SPOT}
-    firm = {one.machine for one in offers if one.price_kind is not PriceKind.SPOT}
-    firm |= {one.machine for one in holdings}
-
-    def stands(machine: str, *, on_spot: bool) -> bool:
-        return machine in (spot if on_spot else firm)
-
-    return replace(
-        case,
-        offers=offers,
-        owned=holdings,
-        serving=tuple(one for one in case.serving if stands(one.machine, on_spot=one.on_spot)),
-        training=tuple(
-            one for one in case.training if stands(one.machine, on_spot=one.candidate.on_spot)
         ),
     )

@@ -13,13 +13,12 @@ from pydantic_core import ErrorDetails
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.workload import SCHEMA, Workloads
+from broker.planning.traces import with_traces
 from broker.specs.load import Specs
 
 _SHOWN_VALUE = 60
 _LATER = {
     "batch": "batch jobs",
-    "trace": "request traces",
-    "churn": "a cost per moved node",
     "max_share_per_provider": "a share per provider",
     "min_zones": "a number of zones",
 }
@@ -68,11 +67,17 @@ def read_workloads(path: Path) -> Workloads:
         raise ConfigurationError(
             f"workloads file {str(path)!r} is not UTF-8 text", hint="save it as UTF-8"
         ) from cause
-    return parse_workloads(text, str(path))
+    return parse_workloads(text, str(path), path.parent)
 
 
-def parse_workloads(text: str, name: str) -> Workloads:
-    """Parse the text of a workloads file; `name` stands in the messages."""
+def parse_workloads(text: str, name: str, folder: Path | None = None) -> Workloads:
+    """Parse the text of a workloads file; `name` stands in the messages.
+
+    Traces that it names are read from `folder`.
+
+    Raises:
+        ConfigurationError: it is no YAML, breaks the schema, or a trace cannot be read.
+    """
     try:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as cause:
@@ -88,7 +93,7 @@ def parse_workloads(text: str, name: str) -> Workloads:
             f"{name}: a workloads file is a mapping of keys to values, this {_kind(data)}",
             hint=f"begin it with `schema: {SCHEMA}`",
         )
-    return workloads_from(data, name)
+    return workloads_from(with_traces(data, folder, name), name)
 
 
 def workloads_from(data: Mapping[str, object], name: str) -> Workloads:
@@ -134,6 +139,8 @@ def check_names(workloads: Workloads, specs: Specs) -> None:
 def _check_services(workloads: Workloads, specs: Specs) -> None:
     for number, service in enumerate(workloads.services):
         _known(specs.llm, service.model, f"services[{number}].model")
+        for model in service.alternatives:
+            _known(specs.llm, model, f"services[{number}].alternatives")
         for region in service.users:
             _known(specs.user_region, region, f"services[{number}].users")
         for gpu in service.gpu_models:

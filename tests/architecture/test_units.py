@@ -6,7 +6,7 @@ from dataclasses import is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from pydantic import BaseModel
@@ -44,8 +44,13 @@ def is_numeric(hint: object) -> bool:
     """Tell a number, also one that may be unknown, and a tuple or mapping of numbers."""
     if hint in NUMBERS:
         return True
-    inner = [one for one in get_args(hint) if one not in (type(None), Ellipsis, str)]
+    inner = [one for one in get_args(hint) if not _is_no_number(one)]
     return bool(inner) and all(is_numeric(one) for one in inner)
+
+
+def _is_no_number(hint: object) -> bool:
+    """Pass over what may stand beside a number: None, text, a word such as `auto`."""
+    return hint in (type(None), Ellipsis, str) or get_origin(hint) is Literal
 
 
 def has_unit(name: str, suffixes: dict[str, str], counts: dict[str, str]) -> bool:

@@ -1,4 +1,5 @@
 import functools
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the command a data folder of its own, and a terminal of 80 characters."""
     folder = tmp_path / "data"
     monkeypatch.setenv("GPUBROKER_DATA_DIR", str(folder))
+    monkeypatch.setenv("GPUBROKER_SETTINGS_FILE", os.devnull)  # not that of whoever runs the tests
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("NO_COLOR", "1")
     return folder

@@ -9,6 +9,7 @@ from command_line import Gpubroker
     [
         ("workloads", {"schema", "horizon", "policy", "training", "services", "inventory"}),
         ("plan", {"schema", "status", "total_usd", "bound_usd", "purchases", "cost_lines"}),
+        ("explanation", {"schema", "status", "lines", "rules", "commitments", "why_not"}),
     ],
 )
 def test_a_schema_describes_the_keys_of_a_file(
@@ -26,4 +27,4 @@ def test_a_schema_describes_the_keys_of_a_file(
 def test_another_kind_of_file_has_no_schema(gpubroker: Gpubroker) -> None:
     ended = gpubroker("schema", "offers")
     assert (ended.code, ended.out) == (2, "")
-    assert "'offers' is not one of 'workloads', 'plan'" in ended.err
+    assert "'offers' is not one of 'workloads', 'plan', 'explanation'" in ended.err

@@ -63,6 +63,7 @@ def run_apart(data_dir: Path, *arguments: str) -> Ended:
         contextlib.redirect_stderr(err),
     ):
         patch.setenv("GPUBROKER_DATA_DIR", str(data_dir))
+        patch.setenv("GPUBROKER_SETTINGS_FILE", os.devnull)
         patch.setenv("COLUMNS", "80")
         code = run(arguments)
     return Ended(code, out.getvalue(), err.getvalue())
@@ -79,6 +80,7 @@ def run_without_sockets(
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join([str(hooks), str(packages)]),
         "GPUBROKER_DATA_DIR": str(folder / "data"),
+        "GPUBROKER_SETTINGS_FILE": os.devnull,
         "LC_ALL": "C.UTF-8",
     }
     return subprocess.run(  # noqa: S603 - the arguments are those of the tests

@@ -40,22 +40,26 @@ class Catalogs:
     new: CatalogView | None
 
     @classmethod
-    def of(cls, old: Plan, new: Plan, find: Find, named: CatalogView | None) -> "Catalogs":
-        """Find both catalogs; `named` is the new one where the user said where it is.
+    def of(
+        cls,
+        old: Plan,
+        new: Plan,
+        find: Find,
+        *,
+        named: CatalogView | None = None,
+        old_named: CatalogView | None = None,
+    ) -> "Catalogs":
+        """Find both catalogs, but where the user said where one is: `named` is the new plan's.
 
         Raises:
-            ConfigurationError: the catalog that was named is not the new plan's.
+            ConfigurationError: a catalog that was named is not its plan's.
         """
-        if named is not None and named.snapshot != new.catalog.snapshot:
-            raise ConfigurationError(
-                f"the catalog is {named.snapshot[:12]}, but NEW was made from "
-                f"{new.catalog.snapshot[:12]}",
-                hint="name the catalog that the new plan was made from, or none",
-            )
-        after = named or _found(find, new.catalog)
-        if old.catalog.snapshot == new.catalog.snapshot:
-            return cls(after, after)
-        return cls(_found(find, old.catalog), after)
+        _check_named("NEW", new, named)
+        _check_named("OLD", old, old_named)
+        is_same = old.catalog.snapshot == new.catalog.snapshot
+        after = named or (old_named if is_same else None) or _found(find, new.catalog)
+        before = after if is_same else old_named or _found(find, old.catalog)
+        return cls(before, after)
 
     def change(self, old: Plan, new: Plan) -> MarketChange:
         """Say what happened to the offers."""
@@ -68,12 +72,12 @@ class Catalogs:
 
 
 def compare_plans(
-    old: Plan, new: Plan, *, find: Find, named: CatalogView | None, solve: Solve | None
+    old: Plan, new: Plan, catalogs: Catalogs, *, solve: Solve | None
 ) -> PlanDifference:
     """Say what changed between two plans; `solve` is None where nothing may be solved.
 
     Raises:
-        ConfigurationError: one of them buys nothing, or `named` is not the new plan's catalog.
+        ConfigurationError: one of them buys nothing.
     """
     for name, plan in (("OLD", old), ("NEW", new)):
         if plan.status is Status.INFEASIBLE:
@@ -81,7 +85,6 @@ def compare_plans(
                 f"{name} has no purchases: its status is infeasible",
                 hint="compare plans that were found; its warnings say why there is none",
             )
-    catalogs = Catalogs.of(old, new, find, named)
     prices = _new_prices(new, catalogs.new)
     market = catalogs.change(old, new)
     moved = dict(price_changes(old, prices))
@@ -114,6 +117,15 @@ def replanner(like: Plan, specs: Specs, settings: Settings) -> Solve:
         )
 
     return solve
+
+
+def _check_named(which: str, plan: Plan, named: CatalogView | None) -> None:
+    if named is not None and named.snapshot != plan.catalog.snapshot:
+        raise ConfigurationError(
+            f"the catalog is {named.snapshot[:12]}, but {which} was made from "
+            f"{plan.catalog.snapshot[:12]}",
+            hint=f"name the catalog that {which} was made from, or none",
+        )
 
 
 def _found(find: Find, catalog: CatalogRef) -> CatalogView | None:

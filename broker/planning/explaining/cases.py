@@ -7,24 +7,12 @@ from decimal import ROUND_CEILING, Decimal
 from broker.domain.case import Case, committed_hours
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import MICRO_USD
+from broker.planning.narrowing import narrowed
 
 
 def without_offers(case: Case, keys: Collection[str]) -> Case:
     """Take offers away, and the options that nothing is left to pay for; owned nodes stay."""
-    offers = tuple(one for one in case.offers if one.key not in keys)
-    spot = {one.machine for one in offers if one.price_kind is PriceKind.SPOT}
-    firm = {one.machine for one in offers if one.price_kind is not PriceKind.SPOT}
-    firm |= {one.machine for one in case.owned}
-    return replace(
-        case,
-        offers=offers,
-        serving=tuple(
-            one for one in case.serving if one.machine in (spot if one.on_spot else firm)
-        ),
-        training=tuple(
-            one for one in case.training if one.machine in (spot if one.candidate.on_spot else firm)
-        ),
-    )
+    return narrowed(case, offer=lambda offer: offer.key not in keys)
 
 
 def left_unused(case: Case, key: str) -> Case:

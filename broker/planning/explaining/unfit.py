@@ -8,9 +8,10 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import TrainingRun, Workloads
 from broker.planning.case import build_case
 from broker.planning.explaining.ground import Sources
+from broker.planning.measured.service import own_numbers_of
 from broker.planning.plans import freshness_of
+from broker.planning.sized import Sizer
 from solver.milp.build import fewest_slots
-from solver.sizing.candidates import serving_candidates, training_candidates
 
 _SHOWN = 2
 
@@ -45,7 +46,8 @@ def unfit_reasons(workloads: Workloads, offer: Offer, sources: Sources) -> Itera
     """Say of each workload that has no option on the offer why, with the figures of the sizing."""
     alone = workloads.model_copy(update={"inventory": ()})
     freshness = freshness_of(sources.view, sources.settings)
-    report = build_case(alone, (offer,), sources.specs, freshness)
+    own = own_numbers_of(sources.settings, sources.specs)
+    report = build_case(alone, (offer,), sources.specs, freshness, own=own)
     for one in report.rejected:
         yield one.reason
     fitting = {one.service for one in report.case.serving}
@@ -73,31 +75,18 @@ def _refusals(
     workloads: Workloads, offer: Offer, sources: Sources, fitting: set[str]
 ) -> Iterator[Refusal]:
     specs, shape = sources.specs, offer.hardware.shape
-    gpu, margin = specs.gpu(shape.gpu), workloads.policy.safety_margin
+    own = own_numbers_of(sources.settings, specs)
+    sizer = Sizer(specs, workloads.policy.safety_margin, own)
     for service in workloads.services:
         if service.name not in fitting:
             reach = [specs.rtt_s(region, offer.place) for region in service.users]
             rtt_s = min((one for one in reach if one is not None), default=0.0)
-            _, refusals = serving_candidates(
-                service,
-                shape,
-                gpu=gpu,
-                model=specs.llm(service.model),
-                rtt_s=rtt_s,
-                safety_margin=margin,
-            )
+            _, refusals = sizer.serving(service, shape, rtt_s=rtt_s)
             yield from refusals[:_SHOWN]
     for run in workloads.training:
         if run.name not in fitting:
-            _, refusals = training_candidates(
-                run,
-                shape,
-                gpu=gpu,
-                model=specs.llm(run.model),
-                spot=offer.spot,
-                safety_margin=margin,
-            )
-            yield from refusals[:_SHOWN]
+            _, refused = sizer.training(run, shape, spot=offer.spot)
+            yield from refused[:_SHOWN]
 
 
 def _run_options(case: Case, offer: Offer) -> Iterator[TrainingOption]:

@@ -13,7 +13,7 @@ from tiny_cases import case, offer, run_entry, service_entry, serving, training,
 
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan, Term
-from broker.exports.charges import shared_out_usd
+from broker.exports.amounts import shared_out_usd
 from broker.exports.files import line_label
 from broker.exports.focus import export, export_1_2
 

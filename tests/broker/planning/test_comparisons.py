@@ -14,13 +14,9 @@ from broker.domain.case import Case, OwnedNodes
 from broker.domain.gpu import GpuModel
 from broker.domain.plan import Status
 from broker.domain.strategies import StrategyName, split_name
-from broker.planning.comparisons import (
-    Compared,
-    Solved,
-    _with_each_others_plans,
-    solve_beside,
-)
+from broker.planning.comparisons import Solved, _with_each_others_plans, solve_beside
 from broker.planning.strategies import Choice, Strategy, strategies
+from broker.planning.strategy_search import Compared
 from broker.specs.load import load_specs
 from broker.verification.check import check
 from solver.milp.optimize import optimize
@@ -32,10 +28,26 @@ def gpus() -> Mapping[str, GpuModel]:
     return load_specs().gpus
 
 
-def solved_beside(of: Case, gpus: Mapping[str, GpuModel], limits: Limits = EXACT) -> Solved:
+def solved_beside(
+    of: Case,
+    gpus: Mapping[str, GpuModel],
+    limits: Limits = EXACT,
+    *,
+    budget_s: float = 2 * EXACT.time_limit_s,
+) -> Solved:
     return solve_beside(
-        of, strategies(of, gpus), limits, gap=limits.gap_fraction, progress=lambda _: None
+        of,
+        strategies(of, gpus),
+        limits,
+        gap=limits.gap_fraction,
+        budget_s=budget_s,
+        progress=lambda _: None,
     )
+
+
+def beside_in_no_time(of: Case, gpus: Mapping[str, GpuModel]) -> Solved:
+    """Give the joint plan its time, and the strategies none."""
+    return solved_beside(of, gpus, budget_s=0)
 
 
 def strategy(name: StrategyName, of: Case, gpus: Mapping[str, GpuModel]) -> Strategy:
@@ -90,6 +102,43 @@ def test_a_plan_that_buys_nothing_keeps_to_every_strategy(gpus: Mapping[str, Gpu
     assert check(plan, of) == ()
 
 
+def test_where_the_joint_plan_keeps_the_rules_nothing_is_searched(
+    gpus: Mapping[str, GpuModel],
+) -> None:
+    cheap, dear = offer("3", provider="acme"), offer("4", provider="bolt")
+    file = workloads(services=[service_entry(1, 1)])
+    of = case(file, [cheap, dear], serving=[serving(cheap, [1]), serving(dear, [1])])
+    found = beside_in_no_time(of, gpus)
+    assert found.joint.total_usd == 24 * 3
+    assert {one.total_usd for one in found.comparisons} == {24 * 3}
+    assert "best single provider: acme" in {one.strategy for one in found.comparisons}
+    assert {one.bound_usd for one in found.comparisons} == {found.joint.bound_usd}
+    assert found.unknown == ()
+
+
+def test_without_time_what_the_joint_plan_does_not_tell_is_not_compared(
+    gpus: Mapping[str, GpuModel],
+) -> None:
+    found = beside_in_no_time(two_shops(), gpus)
+    assert found.joint.total_usd == JOINT_USD
+    assert {one.strategy: one.total_usd for one in found.comparisons} == {
+        "no sharing of nodes": JOINT_USD
+    }
+    assert len(found.unknown) == len(COSTS_USD) - 1
+
+
+def test_where_there_is_no_joint_plan_no_narrower_one_is_searched(
+    gpus: Mapping[str, GpuModel],
+) -> None:
+    box = offer("4", max_nodes=1)
+    of = case(workloads(services=[service_entry(2, 2)]), [box], serving=[serving(box, [1])])
+    found = beside_in_no_time(of, gpus)
+    assert found.joint.status is Status.INFEASIBLE
+    assert not found.joint.ran_out_of_time
+    assert {one.status for one in found.comparisons} == {Status.INFEASIBLE}
+    assert found.unknown == ()
+
+
 @pytest.mark.parametrize("seed", [3, 11, 26])
 def test_the_strategies_of_a_random_case_cost_what_their_cases_cost(
     seed: int, gpus: Mapping[str, GpuModel]
@@ -112,7 +161,8 @@ def test_the_strategies_of_a_random_case_cost_what_their_cases_cost(
 def test_a_search_that_is_cut_short_still_gives_a_bound_that_holds(
     gpus: Mapping[str, GpuModel],
 ) -> None:
-    found = solved_beside(two_shops(), gpus, Limits(gap_fraction=0.5, time_limit_s=1e-3))
+    limits = Limits(gap_fraction=0.5, time_limit_s=1e-3)
+    found = solved_beside(two_shops(), gpus, limits, budget_s=2)
     told = {split_name(one.strategy)[0] for one in found.comparisons}
     assert {*told, *map(StrategyName, found.unknown)} == {split_name(one)[0] for one in COSTS_USD}
     for one in found.comparisons:

@@ -11,7 +11,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import CatalogRef, Plan, Purchase
 from broker.domain.workload import Workloads
 from broker.planning.catalog_view import CatalogView
-from broker.planning.differences.compare import compare_plans
+from broker.planning.differences.compare import Catalogs, Find, Solve, compare_plans
 from broker.planning.differences.demand import load_changes, new_load_old_rules, rule_changes
 from broker.planning.differences.lines import repriced_usd
 from broker.reports.diff_view import PlanDifference
@@ -48,16 +48,20 @@ def plan_over(asked: Workloads, catalog: CatalogView) -> Plan:
     return plan.model_copy(update={"catalog": ref, "workloads": asked})
 
 
+def found_between(old: Plan, new: Plan, find: Find, solve: Solve | None = None) -> PlanDifference:
+    """Compare two plans whose catalogs are found, as far as they are."""
+    return compare_plans(old, new, Catalogs.of(old, new, find), solve=solve)
+
+
 def compared(
     old: tuple[Workloads, CatalogView], new: tuple[Workloads, CatalogView], *, solve: bool = True
 ) -> PlanDifference:
     """Compare the plans of two workloads and catalogs, both of which can be found."""
     catalogs = {one.snapshot: one for _, one in (old, new)}
-    return compare_plans(
+    return found_between(
         plan_over(*old),
         plan_over(*new),
-        find=lambda ref: catalogs[ref.snapshot],
-        named=None,
+        lambda ref: catalogs[ref.snapshot],
         solve=plan_over if solve else None,
     )
 
@@ -143,13 +147,8 @@ def test_all_four_causes_are_split_exactly() -> None:
 
 def test_where_the_old_rules_cannot_carry_the_new_load_the_two_stand_together() -> None:
     old, new = demand(1, policy={"budget_usd_per_month": 8000}), demand(3)
-    found = compare_plans(
-        plan_over(old, view(BOX)),
-        plan_over(new, view(BOX)),
-        find=lambda _: view(BOX),
-        named=None,
-        solve=plan_over,
-    )
+    plans = plan_over(old, view(BOX)), plan_over(new, view(BOX))
+    found = found_between(*plans, lambda _: view(BOX), plan_over)
     assert parts(found) == {"load and rules together": 2 * DAY_USD}
 
 
@@ -159,23 +158,34 @@ def test_a_catalog_that_is_not_found_leaves_open_what_else_changed() -> None:
     def not_found(ref: CatalogRef) -> CatalogView:
         raise ConfigurationError(f"no {ref.snapshot}", hint="")
 
-    found = compare_plans(
-        plan_over(demand(), view(BOX)),
-        plan_over(demand(2), view(dearer)),
-        find=not_found,
-        named=None,
-        solve=plan_over,
-    )
+    plans = plan_over(demand(), view(BOX)), plan_over(demand(2), view(dearer))
+    found = found_between(*plans, not_found, plan_over)
     assert parts(found) == {
         "price": Decimal("2.40"),
         "catalog and load together": Decimal("242.40"),
     }
 
 
-def test_the_catalog_that_is_named_must_be_that_of_the_new_plan() -> None:
+def test_a_catalog_that_is_named_must_be_that_of_its_plan() -> None:
     old, new = plan_over(demand(), view(BOX)), plan_over(demand(2), view(BOX))
     with pytest.raises(ConfigurationError, match="NEW was made from"):
-        compare_plans(old, new, find=lambda _: view(BOX), named=view(OTHER), solve=None)
+        Catalogs.of(old, new, lambda _: view(BOX), named=view(OTHER))
+    with pytest.raises(ConfigurationError, match="OLD was made from"):
+        Catalogs.of(old, new, lambda _: view(BOX), old_named=view(OTHER))
+
+
+def test_catalogs_that_nobody_keeps_are_used_where_they_are_named() -> None:
+    dearer = BOX.model_copy(update={"usd_per_hour": Decimal("10.10")})
+
+    def not_found(ref: CatalogRef) -> CatalogView:
+        raise ConfigurationError(f"no {ref.snapshot}", hint="")
+
+    old, new = plan_over(demand(), view(BOX)), plan_over(demand(2), view(dearer))
+    catalogs = Catalogs.of(old, new, not_found, named=view(dearer), old_named=view(BOX))
+    found = parts(compare_plans(old, new, catalogs, solve=plan_over))
+    assert found == {"price": Decimal("2.40"), "load": Decimal("242.40")}
+    same = Catalogs.of(old, plan_over(demand(2), view(BOX)), not_found, old_named=view(BOX))
+    assert same.new is same.old is not None
 
 
 def test_a_change_inside_the_gaps_is_said_to_be_uncertain() -> None:
@@ -183,18 +193,18 @@ def test_a_change_inside_the_gaps_is_said_to_be_uncertain() -> None:
     new = plan_over(demand(), view(OTHER))
     wide = {"bound_usd": Decimal(230), "gap_fraction": 0.2}
     new = new.model_copy(update=wide | {"catalog": old.catalog})
-    found = compare_plans(old, new, find=lambda _: view(BOX, OTHER), named=None, solve=None)
+    found = found_between(old, new, lambda _: view(BOX, OTHER))
     assert parts(found) == {"search": Decimal(48)}
     assert "+48.00 USD of the change is within the proof's uncertainty" in found.notes[0]
     sure = new.model_copy(update={"bound_usd": Decimal(288), "gap_fraction": 0.0})
-    found = compare_plans(old, sure, find=lambda _: view(BOX, OTHER), named=None, solve=None)
+    found = found_between(old, sure, lambda _: view(BOX, OTHER))
     assert not any("uncertainty" in note for note in found.notes)
 
 
 def test_an_infeasible_plan_cannot_be_compared() -> None:
     good, bad = plan_over(demand(), view(BOX)), plan_over(demand(), view())
     with pytest.raises(ConfigurationError, match="NEW has no purchases"):
-        compare_plans(good, bad, find=lambda _: view(BOX), named=None, solve=None)
+        found_between(good, bad, lambda _: view(BOX))
 
 
 RESERVED = offer("6.10", kind=PriceKind.RESERVED, term_months=12, upfront_usd="1234.56")
@@ -261,7 +271,7 @@ def shifted(purchases: Sequence[Purchase], **to_hours: int) -> tuple[Purchase, .
 
 
 def compare_found(old: Plan, new: Plan, *offers: Offer) -> PlanDifference:
-    return compare_plans(old, new, find=lambda _: view(*offers), named=None, solve=None)
+    return found_between(old, new, lambda _: view(*offers))
 
 
 def test_a_commitment_is_never_added_before_its_start() -> None:

@@ -94,6 +94,18 @@ def test_an_explanation_is_told_beside_its_line(
     assert page.text.count(told) == 1
 
 
+def test_an_explanation_that_was_just_made_is_told_in_markdown(
+    file: Path, settings: Settings
+) -> None:
+    plan = report_plan()
+    (page,) = export_plan(file, "markdown", settings, _explanation(plan, plan.total_usd))
+    _, _, why = page.text.partition("<details><summary>Why this</summary>")
+    told, _, _ = why.partition("</details>")
+    assert told.count("No rule binds it; it is the cheapest per request of 3 ways to buy.") == 1
+    (plain,) = export_plan(file, "markdown", settings)
+    assert "Why this" not in plain.text
+
+
 def test_an_explanation_of_another_plan_is_refused(
     file: Path, settings: Settings, tmp_path: Path
 ) -> None:

@@ -16,14 +16,15 @@ from broker.planning.query import OfferQuery
 from broker.planning.service import open_service
 from broker.reports.formats import plain
 from broker.settings import Settings
+from broker.store.place import listing_path, store_place
 
 HEADER = "provider,instance_type,gpu_name,gpu_count,region,price_kind,price,currency,observed_on"
 ROW = "acme,box,H100-SXM,8,here,on_demand,16.00,USD,2026-05-01"
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path / "data")
+def settings(store_settings: Settings) -> Settings:
+    return store_settings
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def fill(settings: Settings, hours: float, *prices: str, provider: str = "acme")
         an_offer(usd, name=f"n{number}", provider=provider, seen_at=after(hours))
         for number, usd in enumerate(prices)
     ]
-    catalog = open_catalog(settings.database_path)
+    catalog = open_catalog(store_place(settings))
     catalog.replace(a_reading(*offers, provider=provider), GATES, now=after(hours))
 
 
@@ -86,7 +87,7 @@ def test_a_listing_is_read_and_not_made_where_it_is_up_to_date(
 ) -> None:
     fill(settings, 1, "2.00")
     service.offers(OfferQuery())
-    path = settings.database_path.with_name("catalog-listing.sqlite3")
+    path = listing_path(settings)
     made = path.stat().st_ino
     open_offers(settings).offers(OfferQuery())
     assert path.stat().st_ino == made
@@ -99,7 +100,7 @@ def test_a_listing_that_cannot_be_kept_costs_time_and_no_answer(
     settings: Settings, service: OfferService, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(settings, 1, "2.00")
-    settings.database_path.with_name("catalog-listing.sqlite3").mkdir()
+    listing_path(settings).mkdir(parents=True)
     assert len(service.offers(OfferQuery()).rows) == 1
     printed = capsys.readouterr()  # where logs go depends on what has set them up before
     assert "listing_not_kept" in printed.out + printed.err
@@ -110,7 +111,7 @@ def test_the_hash_of_the_store_is_that_of_its_offers_and_kept_with_them(
 ) -> None:
     fill(settings, 1, "2.00", "3.00")
     first = service.offers(OfferQuery(), Listed(named=True)).snapshot
-    assert first == open_catalog(settings.database_path).snapshot()
+    assert first == open_catalog(store_place(settings)).snapshot()
     again = open_offers(settings)
     assert again.offers(OfferQuery(), Listed(named=True)).snapshot == first
     fill(settings, 2, "2.00", "3.10")

@@ -17,11 +17,12 @@ from broker.planning.catalog_view import CatalogSource
 from broker.planning.refresh import ProviderReader, RefreshReport, refresh_catalog
 from broker.planning.service import open_service
 from broker.settings import Settings
+from broker.store.place import Place
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Catalog:
-    return open_catalog(tmp_path / "catalog.sqlite3")
+def catalog(place: Place) -> Catalog:
+    return open_catalog(place)
 
 
 def refresh(

@@ -1,0 +1,36 @@
+"""Names of providers in the settings: a slip of the pen would leave a key unused without a word."""
+
+from difflib import get_close_matches
+
+from broker.domain.errors import ConfigurationError
+from broker.settings import KEY_ENDINGS, Settings
+from providers.registry import PROVIDERS
+
+_NEAR = 0.6
+
+
+def check_known(settings: Settings) -> None:
+    """Refuse keys and regions of a provider whose name is a slip of the pen.
+
+    Raises:
+        ConfigurationError: a name is near to that of a provider, and is none.
+    """
+    for name in unknown_providers(settings):
+        near = get_close_matches(name, PROVIDERS, 1, _NEAR)
+        if near:
+            raise ConfigurationError(
+                f"settings: keys or regions are given for {name!r}, which is no provider",
+                hint=f"did you mean {near[0]!r}? Correct it in the settings file or the variable",
+            )
+
+
+def unknown_providers(settings: Settings) -> tuple[str, ...]:
+    """Name those that the settings speak of and that are none."""
+    names = {_provider_of(key) for key in settings.keys} | set(settings.regions)
+    return tuple(sorted(names - set(PROVIDERS)))
+
+
+def _provider_of(key: str) -> str:
+    known = [name for name in PROVIDERS if key.startswith(f"{name}_")]
+    ending = next((one for one in KEY_ENDINGS if key.endswith(one)), "")
+    return max(known, key=len, default=key.removesuffix(ending))

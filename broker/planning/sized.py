@@ -1,0 +1,102 @@
+"""Sizing as plans and `gpubroker size` ask for it: every model that may answer, own numbers in.
+
+The formulas stand in solver/sizing; the user's own measurements, where there are any, correct them.
+"""
+
+from dataclasses import dataclass
+
+from broker.domain.candidate import Refusal, ServingCandidate, TrainingCandidate
+from broker.domain.llm import LlmModel
+from broker.domain.offer import Shape, SpotTerms
+from broker.domain.workload import Service, TrainingRun
+from broker.specs.load import Specs
+from solver.sizing.margins import SafetyMargin
+from solver.sizing.measured import NO_NUMBERS, OwnNumbers
+from solver.sizing.measured_candidates import serving_with_own, training_with_own
+
+__all__ = ["NO_NUMBERS", "OwnNumbers", "Sizer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizer:
+    """Sizes workloads on shapes, with a safety margin taken off every rate."""
+
+    specs: Specs
+    safety_margin: SafetyMargin
+    own: OwnNumbers = NO_NUMBERS
+
+    def serving(
+        self, service: Service, shape: Shape, *, rtt_s: float
+    ) -> tuple[list[ServingCandidate], list[Refusal]]:
+        """Size a service with its model and each alternative; `rtt_s` is the network's round trip.
+
+        Raises:
+            ConfigurationError: a model or the GPU is not known.
+        """
+        candidates: list[ServingCandidate] = []
+        refusals: list[Refusal] = []
+        for name in service.models:
+            found, refused = self.serving_of(service, shape, self.specs.llm(name), rtt_s=rtt_s)
+            own_id = name == service.model
+            candidates += [_named(one, name, own_id=own_id) for one in found]
+            refusals += refused if own_id else [_of_alternative(one, name) for one in refused]
+        return candidates, refusals
+
+    def serving_of(
+        self, service: Service, shape: Shape, model: LlmModel, *, rtt_s: float
+    ) -> tuple[list[ServingCandidate], list[Refusal]]:
+        """Size a service with one model, which need not stand in the tables.
+
+        Raises:
+            ConfigurationError: the GPU is not known.
+        """
+        return serving_with_own(
+            service,
+            shape,
+            gpu=self.specs.gpu(shape.gpu),
+            model=model,
+            rtt_s=rtt_s,
+            safety_margin=self.safety_margin,
+            own=self.own,
+        )
+
+    def training(
+        self, run: TrainingRun, shape: Shape, *, spot: SpotTerms | None
+    ) -> tuple[list[TrainingCandidate], list[Refusal]]:
+        """Size a run on whole nodes; `spot` None is firm capacity.
+
+        Raises:
+            ConfigurationError: the model or the GPU is not known.
+        """
+        return self.training_of(run, shape, self.specs.llm(run.model), spot=spot)
+
+    def training_of(
+        self, run: TrainingRun, shape: Shape, model: LlmModel, *, spot: SpotTerms | None
+    ) -> tuple[list[TrainingCandidate], list[Refusal]]:
+        """Size a run with a model that need not stand in the tables.
+
+        Raises:
+            ConfigurationError: the GPU is not known.
+        """
+        return training_with_own(
+            run,
+            shape,
+            gpu=self.specs.gpu(shape.gpu),
+            model=model,
+            spot=spot,
+            safety_margin=self.safety_margin,
+            own=self.own,
+        )
+
+
+def _named(candidate: ServingCandidate, model: str, *, own_id: bool) -> ServingCandidate:
+    """Let a candidate say its model; that of an alternative has it in its id, too."""
+    service = candidate.service
+    name = candidate.id
+    if not own_id:
+        name = f"{service}/{model}{candidate.id.removeprefix(service)}"
+    return candidate.model_copy(update={"model": model, "id": name})
+
+
+def _of_alternative(refusal: Refusal, model: str) -> Refusal:
+    return refusal.model_copy(update={"subject": f"{model}/{refusal.subject}"})
