@@ -19,11 +19,17 @@ class Label(StrEnum):
 
 
 class Layout(Frozen):
-    """How the work is split over GPUs; `zero_stage` and `micro_batch` are for training only."""
+    """How the work is split over GPUs; `zero_stage` and `micro_batch` are for training only.
+
+    `expert` is the number of GPUs, of those that the others count, that whole experts are dealt
+    out to; 1 leaves them split like the rest. `context` GPUs share each sequence in training.
+    """
 
     tensor: Annotated[int, Field(ge=1)] = 1
     pipeline: Annotated[int, Field(ge=1)] = 1
     data: Annotated[int, Field(ge=1)] = 1
+    context: Annotated[int, Field(ge=1)] = 1
+    expert: Annotated[int, Field(ge=1)] = 1
     zero_stage: int = 0
     micro_batch: int = 1
     recomputation: bool = False
@@ -31,10 +37,16 @@ class Layout(Frozen):
     @property
     def gpus(self) -> int:
         """Count the GPUs that work together."""
-        return self.tensor * self.pipeline * self.data
+        return self.tensor * self.pipeline * self.data * self.context
 
     def __str__(self) -> str:
-        parts = [("tp", self.tensor), ("pp", self.pipeline), ("dp", self.data)]
+        parts = [
+            ("tp", self.tensor),
+            ("pp", self.pipeline),
+            ("dp", self.data),
+            ("cp", self.context),
+            ("ep", self.expert),
+        ]
         return "·".join(f"{name}{size}" for name, size in parts if size > 1) or "tp1"
 
 
@@ -76,6 +88,7 @@ class ServingCandidate(Frozen):
 
     A rate of 0 means that this class cannot meet its objective here. `rtt_s` is the network round
     trip that the first token's objective was reduced by. The safety margin is already taken off.
+    `model` is the network that answers: the service's own, or one of its alternatives.
     """
 
     id: str
@@ -89,6 +102,23 @@ class ServingCandidate(Frozen):
     label: Label
     band: ErrorBand
     assumptions: tuple[str, ...] = ()
+    model: str = ""
+
+
+class RunHours(Frozen):
+    """Where a run's hours go on its nodes, the safety margin counted in each.
+
+    `losses_h` is work that interruptions undo, and restarts. `billed_h` is their sum, `makespan_h`
+    the range from asking for nodes to the end, with the waiting for spot capacity.
+    """
+
+    steps_h: float
+    evaluation_h: float
+    checkpoints_h: float
+    losses_h: float
+    initialisation_h: float
+    billed_h: float
+    makespan_h: tuple[float, float]
 
 
 class TrainingCandidate(Frozen):
@@ -96,7 +126,7 @@ class TrainingCandidate(Frozen):
 
     `tokens_per_s` counts useful work while the gang is up, safety margin, checkpoints and expected
     losses already taken off; `useful_share` is the part of the up time that those leave.
-    `startup_s` is paid each time the gang starts.
+    `startup_s` is paid each time the gang starts. `hours` is an outlook on the whole run.
     """
 
     id: str
@@ -113,6 +143,7 @@ class TrainingCandidate(Frozen):
     label: Label
     band: ErrorBand
     assumptions: tuple[str, ...] = ()
+    hours: RunHours | None = None
 
 
 class Refusal(Frozen):

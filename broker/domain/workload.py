@@ -3,13 +3,16 @@
 The fields are those of the workloads file. Durations and sizes are written with their unit.
 """
 
-from datetime import timedelta
+from datetime import date, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
+from broker.domain.engine import KvPrecision, ServingEngine
+from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Payment, PriceKind
@@ -56,12 +59,28 @@ class Sharing(StrEnum):
     SPLIT = "split"
 
 
+class Churn(Frozen):
+    """When a better plan is worth the change: all three must hold for a night to act on it.
+
+    The saving must exceed `usd_per_moved_node` for each node whose work moves, must be at least
+    `min_saving_fraction` of what the plan in force costs, and its share of that cost, divided by
+    the share of the nodes that are disturbed, must reach `min_saving_per_disturbance`.
+    """
+
+    usd_per_moved_node: Usd = Decimal("50.000000")
+    min_saving_fraction: Share = 0.02
+    min_saving_per_disturbance: Annotated[float, Field(ge=0)] = 0.5
+
+
 class Policy(Frozen):
     """Rules over the whole plan.
 
     `price_trend_per_year` is the expected relative change of market prices (−0.25: a quarter
-    cheaper in a year). `safety_margin` is taken off every estimated rate. `max_groups` limits how
-    many kinds of replica (model of GPU, layout, machine) serve one service in one user region.
+    cheaper in a year). `safety_margin` is taken off every estimated rate; `from_error_band` plans
+    with the bad end of each rate's own 90 % band instead. `max_groups` limits how many kinds of
+    replica (model of GPU, layout, machine) serve one service in one user region.
+    `approvals` is how many different persons must approve a plan before anything of it is bought.
+    `churn` says when a night acts on a better plan; it changes no plan.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -70,10 +89,12 @@ class Policy(Frozen):
     budget_usd_per_month: Usd | None = None
     commitments: CommitmentPolicy = CommitmentPolicy()
     price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
-    safety_margin: Annotated[float, Field(ge=0, lt=1)] = 0.15
+    safety_margin: Annotated[float, Field(ge=0, lt=1)] | Literal["from_error_band"] = 0.15
     sharing: Sharing = Sharing.CONVERGED
     max_groups: Count = 1
     allow_stale: bool = False
+    approvals: Annotated[int, Field(ge=1, le=5)] = 1
+    churn: Churn = Churn()
 
 
 class Quota(Frozen):
@@ -199,10 +220,34 @@ class LoadCurve(Frozen):
         return self
 
 
+class TraceRead(Frozen):
+    """What a trace was when it was read, and what it could not tell."""
+
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    notes: tuple[str, ...] = ()
+
+
 class Traffic(Frozen):
-    """What asks a service for answers."""
+    """What asks a service for answers.
+
+    A file may name a `trace` instead of the curve: a log of requests, from which the curve, and the
+    sizes where there are none, are read when the file is. `trace_read` says what was read.
+    """
+
+    model_config = ConfigDict(json_schema_extra=curve_or_trace)
 
     requests_per_s: LoadCurve
+    trace: str | None = None
+    trace_read: TraceRead | None = None
+
+    @model_validator(mode="after")
+    def _trace_was_read(self) -> Self:
+        if (self.trace is None) != (self.trace_read is None):
+            raise ValueError(
+                "give a curve (requests_per_s) or a log to read it from (trace), not both; "
+                "trace_read stands with both of them where the log was read"
+            )
+        return self
 
 
 class SizeClass(Frozen):
@@ -264,8 +309,13 @@ class SpotUse(Frozen):
 class Service(Frozen):
     """A load curve to serve within a latency objective. `users` maps user regions to shares.
 
-    `gpu_models` names the GPU models that may be used, all if empty.
+    `gpu_models` names the GPU models that may be used, all if empty. `alternatives` are models that
+    may answer instead (a smaller one, a distilled one), at the word of whoever writes them.
+    `engine_released_on` dates the engine's version, None is the newest that was measured.
+    `prefix_cache_share` is the part of each prompt that is found in the cache of earlier ones.
     """
+
+    model_config = ConfigDict(json_schema_extra=sizes_unless_traced)
 
     name: Name
     model: str
@@ -280,6 +330,17 @@ class Service(Frozen):
     min_replicas: Annotated[int, Field(ge=0)] = 1
     start_up: Duration = timedelta(minutes=10)
     gpu_models: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    engine: ServingEngine = ServingEngine.VLLM
+    engine_released_on: date | None = None
+    kv_precision: KvPrecision = KvPrecision.BF16
+    prefix_cache_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    chunked_prefill: bool = True
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """List the models that may answer, the wished one first, each once."""
+        return tuple(dict.fromkeys((self.model, *self.alternatives)))
 
     @field_validator("users")
     @classmethod
