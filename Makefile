@@ -4,6 +4,7 @@
 #   make test        every check: format, lint, types, import contracts, tests
 #   make test-long   the tests that take minutes
 #   make interop     the packages that our exports are for read them (CHECKS names some)
+#   make accuracy    errors of the estimates against public measurements: docs/accuracy.md
 #   make bench       times and sizes of the program on the examples, times of the catalog
 #   make docs        write the generated parts of the docs anew
 #   make lock        resolve requirements.lock and the pins of the interop check anew (needs uv)
@@ -14,7 +15,7 @@ BIN := .venv/bin
 LOCKED := .venv/.locked
 READY := .venv/.ready
 
-.PHONY: plan test test-long interop lint bench docs lock clean
+.PHONY: plan test test-long interop lint accuracy bench docs lock clean
 
 plan: $(READY)
 	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
@@ -34,9 +35,13 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
+accuracy: $(READY)
+	@$(BIN)/python tools/accuracy/report.py
+
 bench: $(READY)
 	@$(BIN)/python tools/bench.py
 	@$(BIN)/python tools/bench_catalog.py
+	@$(BIN)/python tools/bench_sizing.py
 
 docs: $(READY)
 	@$(BIN)/python tools/generate_docs.py
