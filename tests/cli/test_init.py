@@ -105,3 +105,13 @@ def test_an_answer_that_cannot_be_writes_nothing(
     assert told in ended.err
     assert not (tmp_path / "w.yaml").exists()
     assert not (tmp_path / "conf").exists()
+
+
+@pytest.mark.long
+def test_the_first_workloads_file_is_planned_at_once(
+    init: Gpubroker, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    assert init("--yes").code == 0
+    ended = gpubroker("plan", str(tmp_path / "w.yaml"), "--recorded")
+    assert ended.code == 0, ended.err
+    assert "serve-llama-3.1-8b" in ended.out

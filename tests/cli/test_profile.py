@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 from command_line import Gpubroker
-from tiny_files import WORKLOADS
+from tiny_files import WORKLOADS, write_sheet
 
 from broker.planning.workloads_file import parse_workloads
 
@@ -78,3 +78,23 @@ def test_a_log_that_is_not_there(gpubroker: Gpubroker, tmp_path: Path) -> None:
     ended = gpubroker("profile", str(tmp_path / "nothing.csv"))
     assert (ended.code, ended.out) == (2, "")
     assert "cannot read the log" in ended.err
+
+
+@pytest.mark.long
+def test_a_plan_of_a_log_holds_what_was_read_and_is_verified(
+    gpubroker: Gpubroker, log: Path, tmp_path: Path
+) -> None:
+    curve = "traffic: {requests_per_s: {mean: 1, peak: 2, timezone: Europe/Berlin}}"
+    workloads = tmp_path / "workloads.yaml"
+    workloads.write_text(WORKLOADS.replace(curve, f"traffic: {{trace: {log.name}}}"))
+    given, out = ["--sheet", str(write_sheet(tmp_path))], tmp_path / "plan.json"
+    ended = gpubroker("plan", str(workloads), *given, "--out", str(out))
+    assert ended.code == 0, ended.err
+    plan = json.loads(out.read_text(encoding="utf-8"))
+    traffic = plan["workloads"]["services"][0]["traffic"]
+    assert (traffic["trace"], traffic["requests_per_s"]["peak"]) == ("requests.csv", 0.1)
+    assert any("of requests.csv: it covers less than two weeks" in one for one in plan["warnings"])
+    assert gpubroker("verify", str(out), str(workloads), *given).code == 0
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"\n{START + 5};50000;100")
+    assert gpubroker("verify", str(out), str(workloads), *given).code != 0

@@ -1,4 +1,7 @@
-"""Reading a log of requests: one row each, streamed, so that ten million rows need 160 MB."""
+"""Reading a log of requests: one row each, streamed into packed columns.
+
+Ten million rows take about a minute and some 600 MB, extrapolated from two million measured.
+"""
 
 import csv
 import gzip
