@@ -120,18 +120,39 @@ def model_from_config(text: str, where: str, *, name: str = "") -> LlmModel:
     fields = _fields(text, where)
     hidden = fields.count("hidden_size", "n_embd", "d_model")
     layers = fields.count("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    size = _Size(hidden, layers, fields.count("vocab_size", "padded_vocab_size"))
     attention = read_attention(fields, hidden=hidden, layers=layers)
-    mlp = _mlp(fields, hidden=hidden, layers=layers)
-    vocab = fields.count("vocab_size", "padded_vocab_size")
-    total, active = _params(fields, attention, mlp, hidden=hidden, layers=layers, vocab=vocab)
     stated = fields.text("_name_or_path") or ""
+    called = name or stated.rpartition("/")[2] or fields.model_type or "config"
+    model = _model(fields, attention, _mlp(fields, hidden=hidden, layers=layers), size)
+    return model.model_copy(
+        update={
+            "name": called.lower(),
+            "hf_id": stated,
+            "source": f"configuration file {where}",
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """Width, depth and words."""
+
+    hidden: int
+    layers: int
+    vocab: int
+
+
+def _model(fields: Fields, attention: Attention, mlp: _Mlp, size: _Size) -> LlmModel:
+    """Put the parts together, without a name."""
+    total, active = _params(fields, attention, mlp, size)
     return LlmModel(
-        name=(name or stated.rpartition("/")[2] or fields.model_type or "config").lower(),
-        hf_id=stated,
+        name="",
+        hf_id="",
         params_b=total / _BILLION,
         active_params_b=active / _BILLION,
-        layers=layers,
-        hidden=hidden,
+        layers=size.layers,
+        hidden=size.hidden,
         heads=attention.heads,
         kv_heads=attention.kv_heads,
         head_dim=attention.head_dim,
@@ -142,26 +163,26 @@ def model_from_config(text: str, where: str, *, name: str = "") -> LlmModel:
         moe_intermediate=mlp.moe_intermediate,
         shared_expert_intermediate=mlp.shared_intermediate,
         dense_layers=mlp.dense_layers,
-        vocab=vocab,
+        vocab=size.vocab,
         max_context_tokens=fields.count_or_none(
             "max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"
         ),
         attention_kind=attention.kind,
-        kv_layers=layers,
+        kv_layers=size.layers,
         window_layers=attention.window_layers,
         window_tokens=attention.window_tokens,
         kv_lora_rank=attention.kv_lora_rank,
         qk_rope_head_dim=attention.qk_rope_head_dim,
         mla_q_lora_rank=attention.q_lora_rank,
         v_head_dim=attention.v_head_dim,
-        kv_bytes_per_token_bf16=float(attention.kv_bytes_per_layer * layers),
-        source=f"configuration file {where}",
+        kv_bytes_per_token_bf16=float(attention.kv_bytes_per_layer * size.layers),
+        source="",
     )
 
 
 def _fields(text: str, where: str) -> Fields:
     try:
-        data = json.loads(text)
+        data: object = json.JSONDecoder().decode(text)
     except json.JSONDecodeError as cause:
         raise ConfigurationError(
             f"{where}: no JSON at line {cause.lineno}: {cause.msg}",
@@ -238,12 +259,11 @@ def _dense_layers(fields: Fields, layers: int) -> int:
     return len(listed) + (layers - layers // every)
 
 
-def _params(
-    fields: Fields, attention: Attention, mlp: _Mlp, *, hidden: int, layers: int, vocab: int
-) -> tuple[float, float]:
+def _params(fields: Fields, attention: Attention, mlp: _Mlp, size: _Size) -> tuple[float, float]:
     """Count all parameters, and those that work on one token."""
+    hidden, layers = size.hidden, size.layers
     is_tied = fields.flag("tie_word_embeddings", default=fields.model_type in _TIED_TYPES)
-    table = vocab * hidden
+    table = size.vocab * hidden
     outside = float(table if is_tied else 2 * table) + hidden
     if fields.model_type in _POSITION_TYPES:
         outside += hidden * (fields.count_or_none("n_positions", "max_position_embeddings") or 0)

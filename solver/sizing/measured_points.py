@@ -64,12 +64,6 @@ def own_numbers(
         ):
             if residual is not None:
                 kept[point.deployment].append(residual)
-    runs: dict[TrainedOn, list[Residual]] = defaultdict(list)
-    for run in training:
-        gpu, model = gpu_of(run.trained.gpu), model_of(run.trained.model)
-        found = run_residual(run, gpu=gpu, model=model)
-        if found is not None:
-            runs[run.trained].append(found)
     return OwnNumbers(
         serving={
             one: ServingCorrection(
@@ -80,12 +74,23 @@ def own_numbers(
             for one, points in steps.items()
             if len(points) >= LEAST_SERVING_POINTS
         },
-        training={
-            one: Correction(tuple(points), RUN_SPREAD)
-            for one, points in runs.items()
-            if len(points) >= LEAST_RUNS
-        },
+        training=_corrected_runs(training, gpu_of, model_of),
     )
+
+
+def _corrected_runs(
+    training: Iterable[TrainingPoint], gpu_of: GpuOf, model_of: ModelOf
+) -> dict[TrainedOn, Correction]:
+    runs: dict[TrainedOn, list[Residual]] = defaultdict(list)
+    for run in training:
+        found = run_residual(run, gpu=gpu_of(run.trained.gpu), model=model_of(run.trained.model))
+        if found is not None:
+            runs[run.trained].append(found)
+    return {
+        one: Correction(tuple(points), RUN_SPREAD)
+        for one, points in runs.items()
+        if len(points) >= LEAST_RUNS
+    }
 
 
 def _enough(residuals: list[Residual], spread: Spread) -> Correction | None:

@@ -57,6 +57,8 @@ def touched_share(*, expert_share_per_token: Number, sequences: Number) -> Numbe
 
     Takes the choices of experts as independent and even.
     """
+    if isinstance(expert_share_per_token, float) and expert_share_per_token >= 1:
+        return 1.0
     return 1 - (1 - expert_share_per_token) ** np.maximum(sequences, 1.0)
 
 

@@ -141,8 +141,8 @@ MEMORY_SHARE: Final = 0.92
 """Of the device, what the engine may use; vLLM's own default is 0.90 to 0.92 by version."""
 STARTS_SHARE: Final = 0.97
 """Of the device, what no engine can exceed: beyond it a configuration is refused as impossible."""
-STARTS_GIB: Final = 0.5
-"""Least that any engine keeps beside weights and cache of one sequence."""
+STARTS_GIB: Final = 1.86
+"""2 GB: the least that an engine keeps beside weights and the cache of one sequence."""
 SAMPLER_BYTES_PER_LOGIT: Final = 9.65 * 4
 """Per sequence and vocabulary entry, from vLLM 0.11 start logs, within 0.13 GiB on eight rows
 (llm-d-incubation/llm-d-planner docs/empirical-vllm-memory-results.md)."""

@@ -6,7 +6,7 @@
 The engine's limit of sequences is taken as set to what is needed, so its sampler buffers grow with
 them. Weights agree with vLLM start logs to 0.5 % and KV bytes per token to 1 % where the checkpoint
 is neither padded nor mixed in precision. What misses this but would start (weights, one sequence
-and 0.5 GiB within 97 % of the device) is one sequence, tight, and is not refused. Ignores page
+and 2 GB within 97 % of the device) is one sequence, tight, and is not refused. Ignores page
 rounding and CUDA graphs.
 """
 

@@ -24,9 +24,9 @@ from solver.sizing.roofline import StepCosts, felt_step, mean_step, step
 from solver.sizing.serving_facts import Number
 
 _LEAST_SEQUENCES = 0.01
-_GRID = 400
+_GRID = 256
 _GRIDS = 2
-"""Points of a grid, and grids inside each other: the largest N is found to 0.01 %."""
+"""Points of a grid, and grids inside each other: the largest N is found to 0.02 %."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,9 @@ PLANNED_YEAR: Final = 2026.5
 """Age of the software that plans assume; measurements take their own, inside SOFTWARE_YEARS."""
 SOFTWARE_YEARS: Final = (2021.0, 2026.7)
 REFERENCE_YEAR: Final = 2025.0
+FOUR_BIT_SHARE: Final = 0.6
+"""Of the work of linear layers under NVFP4: recipes keep first and last layers, and some gradients,
+in 8 or 16 bits."""
 YEARS_TO_MATURE: Final = 3.0
 """After its release, a GPU's training software still gets faster for so long."""
 OLD_KERNELS_UNTIL: Final = 2025.4

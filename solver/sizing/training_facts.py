@@ -29,7 +29,7 @@ FULL_SHARDING = 3
 class Split:
     """How a step is split: sizes of each parallel axis, sharding, micro-batches, recomputation.
 
-    `expert` GPUs, of those that data and context count, hold whole experts of a sparse model.
+    `expert` GPUs, of those of a pipeline stage, hold whole experts of a sparse model.
     `selective` recomputes the cheap operators of a layer, `recomputation` all of it. `micro_batches`
     are those of a rank in a step; a fraction where a measured batch does not divide.
     """
@@ -152,7 +152,7 @@ def job(
     year: float = fixed.PLANNED_YEAR,
 ) -> Job | None:
     """Gather the figures of a run on a GPU; None where it lacks the precision."""
-    peak = native_tflops(gpu=gpu, precision=precision)
+    peak = trained_tflops(gpu=gpu, precision=precision)
     if peak is None or gpu.bf16_tflops is None:
         return None
     first, last = fixed.SOFTWARE_YEARS
@@ -185,6 +185,15 @@ def job(
         is_low_precision=float(precision not in (Precision.BF16, Precision.FP16)),
         year=min(max(year, first), min(last, _mature_year(gpu))),
     )
+
+
+def trained_tflops(*, gpu: GpuModel, precision: Precision) -> float | None:
+    """Give the dense peak that training can use; in 4 bits a part of the matrices stays in 8."""
+    peak = native_tflops(gpu=gpu, precision=precision)
+    if precision is not Precision.NVFP4 or peak is None or gpu.fp8_tflops is None:
+        return peak
+    share = fixed.FOUR_BIT_SHARE
+    return 1 / (share / peak + (1 - share) / gpu.fp8_tflops)
 
 
 def _mature_year(gpu: GpuModel) -> float:
@@ -257,6 +266,11 @@ def domain_gpus(spread: Spread, wires: Wires) -> Number:
 
 
 def held_params(job: Job, spread: Spread) -> Number:
-    """Count the parameters that a GPU has before sharding: experts are dealt out."""
-    held = job.params - job.expert_params + job.expert_params / spread.expert
-    return held / (spread.tensor * spread.pipeline)
+    """Count the parameters that a GPU has before sharding: experts are dealt out whole, or split."""
+    return held(job.params, job.expert_params, spread)
+
+
+def held(params: Number, experts: Number, spread: Spread) -> Number:
+    """Split parameters: experts over the GPUs that hold them, the rest over the tensor group."""
+    parts = larger(spread.tensor, spread.expert)
+    return ((params - experts) / spread.tensor + experts / parts) / spread.pipeline

@@ -84,7 +84,7 @@ def layouts(task: Task, *, wires: Wires, gpus: int, sequences: int) -> Spread:
     valid &= data * micro <= sequences
     valid &= (pipeline == 1) | (stage == _PIPELINE_STAGE)
     valid &= (np.asarray(grid[4]).ravel() == 1) | ((virtual > 1) & (batches % pipeline == 0))
-    valid &= (expert == 1) | ((data * context) % expert == 0)
+    valid &= (expert == 1) | ((tensor * data * context) % expert == 0)
     spread = Spread(
         tensor=tensor,
         pipeline=pipeline,

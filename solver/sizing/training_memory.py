@@ -26,6 +26,7 @@ from solver.sizing.training_facts import (
     Number,
     Spread,
     choose,
+    held,
     kv_width,
     larger,
     smaller,
@@ -99,8 +100,8 @@ class PeakParts:
     @property
     def total(self) -> Number:
         """Sum the parts."""
-        held = self.weights + self.states + self.activations
-        return held + self.logits + self.gathered + self.runtime
+        kept = self.weights + self.states + self.activations
+        return kept + self.logits + self.gathered + self.runtime
 
 
 def peak_parts(
@@ -147,9 +148,9 @@ def weights_and_states(
     task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY
 ) -> tuple[Number, Number]:
     """Size frozen weights, and what is trained with its optimizer, in bytes per GPU."""
-    held = _held_params(task.model, spread)
     if task.method is Method.FULL:
-        return 0.0, held * _trained_bytes(task, spread, constants)
+        held_params = _held_params(task.model, spread)
+        return 0.0, held_params * _trained_bytes(task, spread, constants)
     parts = spread.tensor * spread.pipeline
     frozen = frozen_bytes(task, constants) / parts
     shards = choose(spread.zero_stage == FULL_SHARDING, spread.shards, 1.0)
@@ -272,10 +273,10 @@ def logit_bytes(
     exceed a share of those by counts.
     """
     per_logit = constants.logit_bytes[STACKS.index(task.stack)]
-    held = per_logit * _micro_tokens(task, spread) * task.model.vocab / spread.tensor
-    held = held / (fixed.CHUNKED_LOSS if task.has_chunked_loss else 1.0)
-    beyond = larger(0.0, held - _LAST_STAGE_KEEPS * activations) * _LAST_STAGE_SHARE
-    return choose(spread.pipeline > 1, beyond, held)
+    whole = per_logit * _micro_tokens(task, spread) * task.model.vocab / spread.tensor
+    logits = whole / (fixed.CHUNKED_LOSS if task.has_chunked_loss else 1.0)
+    beyond = larger(0.0, logits - _LAST_STAGE_KEEPS * activations) * _LAST_STAGE_SHARE
+    return choose(spread.pipeline > 1, beyond, logits)
 
 
 def gathered_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
@@ -303,6 +304,4 @@ def _micro_tokens(task: Task, spread: Spread) -> Number:
 
 
 def _held_params(model: LlmModel, spread: Spread) -> Number:
-    experts = expert_params(model)
-    held = model.params_b * BILLION - experts + experts / spread.expert
-    return held / (spread.tensor * spread.pipeline)
+    return held(model.params_b * BILLION, expert_params(model), spread)

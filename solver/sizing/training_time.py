@@ -111,7 +111,8 @@ def passes(job: Job, spread: Spread, constants: TimeConstants) -> Number:
 def linear_s(job: Job, spread: Spread, constants: TimeConstants) -> Number:
     """Time the matrices of a step on one GPU in seconds, experts at their own efficiency."""
     tokens = spread.micro_batch * job.sequence_length / spread.context
-    expert_tokens = tokens * job.experts_per_token * spread.expert / job.experts
+    ranks = larger(spread.expert / spread.tensor, 1.0)
+    expert_tokens = tokens * job.experts_per_token * ranks / job.experts
     dense = _small(tokens, constants) * (1 + constants.narrow_width * spread.tensor / job.hidden)
     expert = _small(expert_tokens, constants) * constants.expert_factor
     expert = expert * (1 + constants.expert_half_width / job.expert_width)

@@ -55,7 +55,7 @@ def exchange_s(job: Job, spread: Spread, wires: Wires, constants: TimeConstants)
     values = gpu_tokens(job, spread) * job.experts_per_token * job.hidden * _BYTES_16
     away = (spread.expert - 1) / spread.expert
     sent = job.is_sparse * fixed.EXCHANGES * job.layers * values * away
-    group = spread.tensor * spread.expert
+    group = larger(spread.tensor, spread.expert)
     is_near = group <= domain_gpus(spread, wires)
     loss = choose(is_near, constants.exchange_loss, constants.exchange_nic_loss)
     return loss * sent / (_group_gb_per_s(group, spread, wires) * _GIGA)

@@ -51,7 +51,7 @@ _LINES = (
         "24 / 60",
         "15 / 45",
     ),
-    _Line("time to first token, more clients", _is_first, "", ""),
+    _Line("time to first token, any number of clients", _is_first, "", ""),
     _Line("throughput, all rows that state their load", lambda row: kind_of(row) == 0, "", ""),
 )
 

@@ -120,9 +120,8 @@ def _with_setup(
     sequence = _sequence(cells)
     split, sequences = _layout(cells, model, stack=stack, method=method, sequence=sequence)
     is_encoder = model.name.startswith("bert")
-    wires, is_nic_told = _wires(cells, gpu)
+    wires = _wires(cells, gpu)
     doubts = () if is_told else ("precision not stated",)
-    doubts += () if is_nic_told else ("network not stated: taken as usual",)
     setup = Setup(
         gpu=gpu,
         model=model,
@@ -249,21 +248,20 @@ def _virtual(text: str, model: LlmModel, *, pipeline: int, stack: TrainingStack)
     return max(1, min(_MOST_VIRTUAL, model.layers // pipeline // 2))
 
 
-def _wires(cells: Mapping[str, str], gpu: GpuModel) -> tuple[Wires, bool]:
+def _wires(cells: Mapping[str, str], gpu: GpuModel) -> Wires:
     gpus = int(float(cells["gpus"]))
     per_node = min(gpus, int(float(cells["gpus_per_node"] or 8)))
     is_pcie = "PCIe" in cells["intra_link"] or not gpu.link_gb_per_s
     is_pcie = is_pcie and "NVL" not in cells["intra_link"].upper()
     inside = _PCIE_GB_PER_S if is_pcie else float(gpu.link_gb_per_s or _PCIE_GB_PER_S)
     is_rack = "NVL72" in cells["intra_link"] or gpu.name in ("GB200", "GB300")
-    gbit, is_told = node_gbit_per_s(cells["fabric"], gpus_per_node=per_node, gpu=gpu)
-    wires = Wires(
+    gbit = node_gbit_per_s(cells["fabric"], gpus_per_node=per_node, gpu=gpu)
+    return Wires(
         inside_gb_per_s=inside,
         between_gb_per_s=gbit / 8,
         gpus_per_node=float(per_node),
         domain_gpus=float(_RACK_GPUS if is_rack else per_node),
     )
-    return wires, is_told or gpus <= per_node
 
 
 def _year(cells: Mapping[str, str]) -> float:

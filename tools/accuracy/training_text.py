@@ -115,21 +115,21 @@ def number_of(text: str, key: str) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def node_gbit_per_s(text: str, *, gpus_per_node: int, gpu: GpuModel) -> tuple[float, bool]:
-    """Read the NICs of a node; where they are not told, those usual for the GPU, and False."""
+def node_gbit_per_s(text: str, *, gpus_per_node: int, gpu: GpuModel) -> float:
+    """Read the NICs of a node; where they are not told, those usual for the GPU."""
     found = [gbit for part in re.split(r"[,;+]", text) if (gbit := _compute_gbit(part))]
     if found:
-        return max(found), True
+        return max(found)
     node = re.search(r"(\d+)\s*Gb/s per node", text)
     if node:
-        return float(node.group(1)), True
+        return float(node.group(1))
     each = re.search(r"(\d+)\s*Gb/s(?: InfiniBand)? per GPU", text)
     if each:
-        return float(each.group(1)) * gpus_per_node, True
+        return float(each.group(1)) * gpus_per_node
     usual = _NIC_GBIT_PER_S.get(gpu.architecture, _OLD_NIC_GBIT_PER_S)
     usual = _NEW_NIC_GBIT_PER_S if gpu.architecture in _NEW else usual
     usual = _NIC_GBIT_PER_S["CDNA3"] if gpu.architecture == "CDNA4" else usual
-    return float(usual * gpus_per_node), False
+    return float(usual * gpus_per_node)
 
 
 def _compute_gbit(part: str) -> float | None:

@@ -51,9 +51,9 @@ def test_a_70b_model_in_sixteen_bits_does_not_fit_one_h100(specs: Specs) -> None
     service = service_of(precisions=(Precision.BF16,))
     candidates, refusals = size(specs, "H100-SXM", 1, service)
     assert candidates == []
-    # 141.1e9 B are 131.4 GiB; 0.5 + 1300 × 327,680 B = 0.40 more; of 0.97 × 79.65 = 77.3
+    # 141.1e9 B are 131.4 GiB; 1.86 + 1300 × 327,680 B = 0.40 more; of 0.97 × 79.65 = 77.3
     assert refusals[0].reason == "does_not_fit"
-    assert "does not fit by 55.0 GiB per GPU" in refusals[0].detail
+    assert "does not fit by 56.4 GiB per GPU" in refusals[0].detail
 
 
 def test_a_7b_model_serves_from_one_quantized_card(specs: Specs) -> None:

@@ -49,8 +49,8 @@ def test_short_sequences_stop_at_the_limit_of_the_engine(specs: Specs) -> None:
 def test_less_than_one_sequence_is_none(specs: Specs) -> None:
     space = room(replica_of(specs, "H100-SXM", "llama-3.1-70b"))
     assert space.max_sequences(kv_gib=1.0) == 0
-    # 141.1e9 B of weights, 0.5 GiB and 1 GiB of cache against 0.97 × 79.65
-    missing = 141.1e9 / GIB + 0.5 + 1 - 0.97 * 79.65
+    # 141.1e9 B of weights, 1.86 GiB and 1 GiB of cache against 0.97 × 79.65
+    missing = 141.1e9 / GIB + 1.86 + 1 - 0.97 * 79.65
     assert space.missing_gib(kv_gib=1.0) == pytest.approx(missing)
 
 

@@ -30,7 +30,7 @@ from solver.sizing.training_memory import Task, activation_bytes, weights_and_st
 from solver.sizing.training_time import Split
 
 BISECTION = 3e-4
-"""The largest rate is found to 0.01 %, so a law may seem broken by as much."""
+"""The largest rate is found to 0.02 %, so a law may seem broken by as much."""
 
 GPUS = ("A100-80-SXM", "H100-SXM", "H200-SXM", "B200", "L40S", "MI300X")
 SERVED = ("llama-2-7b", "llama-3.1-8b", "gemma-3-27b", "gpt-oss-20b", "qwen3-30b-a3b")
