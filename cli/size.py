@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Numbers of GPUs to train on where none are given."""
 
+PERCENTILES: Final = ("p50", "p90", "p95", "p99")
+
 _Time = str | None
 
 
@@ -104,49 +106,44 @@ def size(  # noqa: PLR0913 - the options of a command are the parameters of its 
 ) -> None:
     """Say what serves or trains a model, cheapest first, and why the rest does not.
 
-    Give --serve with a limit of the TTFT and one of the TPOT, or --train with --tokens. Prices are
-    of a node kept busy with such replicas; a share is taken off every rate (--margin), latencies
-    are tested at the bad end of their error. Rows marked = are a tie: their prices differ by less
-    than estimates can tell.
+    Give --serve with a limit of the TTFT and one of the TPOT, or --train with --tokens.
     """
-    _check(serve=serve, train=train, tokens=tokens)
     from broker.planning.sizing.asked import ServeAsked, TrainAsked  # noqa: PLC0415 - quick help
 
-    among = _among(gpu, provider, region, price_kind)
+    _check(serve=serve, train=train, tokens=tokens)
     source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
-    terminal = Terminal.of(context)
-    sizing = _Sizing(terminal, open_sizing(terminal, measurements), source, limit, output)
+    sizing = _Sizing(Terminal.of(context), measurements, source, limit, output)
+    formats = _formats(precision or ["bf16", *(["fp8"] if serve else [])])
     if serve:
+        ttft = (ttft_p50, ttft_p90, ttft_p95, ttft_p99)
+        tpot = (tpot_p50, tpot_p90, tpot_p95, tpot_p99)
         asked = ServeAsked(
             model=model,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
-            slo=_objective(
-                ttft={"p50": ttft_p50, "p90": ttft_p90, "p95": ttft_p95, "p99": ttft_p99},
-                tpot={"p50": tpot_p50, "p90": tpot_p90, "p95": tpot_p95, "p99": tpot_p99},
-            ),
-            precisions=_formats(precision or ["bf16", "fp8"]),
-            among=among,
+            slo=_objective(ttft, tpot),
+            precisions=formats,
+            among=_among(gpu, provider, region, price_kind),
             users=users,
             safety_margin=margin,
             every_layout=layouts,
         )
         sizing.serve(asked, backend, compare=compare)
-    else:
-        run = TrainAsked(
-            model=model,
-            tokens=tokens or 0.0,
-            deadline=deadline,
-            how=_how(method, stack),
-            precision=_formats(precision or ["bf16"])[0],
-            sequence_length=sequence_length,
-            global_batch_tokens=batch_tokens,
-            gpus=tuple(gpus or SIZES),
-            among=among,
-            safety_margin=margin,
-            every_size=layouts or bool(gpus),
-        )
-        sizing.train(run)
+        return
+    run = TrainAsked(
+        model=model,
+        tokens=tokens or 0.0,
+        deadline=deadline,
+        how=_how(method, stack),
+        precision=formats[0],
+        sequence_length=sequence_length,
+        global_batch_tokens=batch_tokens,
+        gpus=tuple(gpus or SIZES),
+        among=_among(gpu, provider, region, price_kind),
+        safety_margin=margin,
+        every_size=layouts or bool(gpus),
+    )
+    sizing.train(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +151,15 @@ class _Sizing:
     """One call of the command: whom to ask, over which catalog, how to print."""
 
     terminal: Terminal
-    service: "SizingService"
+    measurements: Path | None
     source: "CatalogSource"
     limit: int | None
     output: FormatName
+
+    @property
+    def service(self) -> "SizingService":
+        """Open whom to ask."""
+        return open_sizing(self.terminal, self.measurements)
 
     @property
     def most(self) -> int | None:
@@ -254,14 +256,16 @@ def _among(
     return Among(tuple(gpu or ()), tuple(provider or ()), tuple(region or ()), asked)
 
 
-def _objective(
-    *, ttft: "Mapping[str, str | None]", tpot: "Mapping[str, str | None]"
-) -> "LatencyObjective":
+def _objective(ttft: "Sequence[str | None]", tpot: "Sequence[str | None]") -> "LatencyObjective":
     from broker.planning.sizing.asked import objective  # noqa: PLC0415 - keeps `--help` quick
 
-    return objective(
-        *([(name, text) for name, text in one.items() if text is not None] for one in (ttft, tpot))
-    )
+    return objective(_given(ttft), _given(tpot))
+
+
+def _given(limits: "Sequence[str | None]") -> list[tuple[str, str]]:
+    """Name the limits that are given by their percentile."""
+    named = zip(PERCENTILES, limits, strict=True)
+    return [(name, limit) for name, limit in named if limit is not None]
 
 
 def _formats(names: "Sequence[str]") -> "tuple[Precision, ...]":

@@ -173,9 +173,9 @@ def train_report(
             Column("layout", lambda row: row.layout),
             Column("GiB", lambda row: f"{row.used_gib:.0f}/{row.memory_gib:.0f}", "right", spare=2),
             Column("MFU", lambda row: f"{row.mfu * _PERCENT:.0f}%", "right"),
-            Column("days", lambda row: f"{row.days:.1f}", "right"),
+            Column("days", lambda row: _days(row.days), "right"),
             Column("$ on demand", lambda row: _total(row.usd_total), "right"),
-            Column("days", lambda row: words.number(_round(row.spot_days)), "right"),
+            Column("days", lambda row: _days(row.spot_days), "right"),
             Column("$ spot", lambda row: _total(row.spot_usd_total), "right"),
             Column("band", _band, "right"),
         ),
@@ -222,13 +222,10 @@ def opinion_report(rows: tuple[OpinionRow, ...]) -> Report[OpinionRow]:
 
 
 SERVE_LEGEND = (
-    "$/Mtok: dollars per million output tokens; busy: requests in flight; band: m measured, "
-    "c calibrated, e estimated, and the 90 % band of the rate in percent; = marks ties"
+    "$/Mtok: per million output tokens; busy: requests in flight; = marks a tie\n"
+    "band: measured, calibrated or estimated, with the 90 % band of the rate in percent"
 )
-TRAIN_LEGEND = (
-    "band: m measured, c calibrated, e estimated, and the 90 % band of the pace in percent; "
-    "= marks ties"
-)
+TRAIN_LEGEND = "= marks a tie; band: measured, calibrated or estimated, 90 % of the pace in percent"
 """What the headings of the tables mean."""
 
 
@@ -259,8 +256,11 @@ def _total(usd: Decimal | None) -> str:
     return "–" if usd is None else f"{usd:,.0f}"
 
 
-def _round(days: float | None) -> float | None:
-    return None if days is None else round(days, 1)
+def _days(days: float | None) -> str:
+    """Show days, and hundredths of them below one."""
+    if days is None:
+        return "–"
+    return f"{days:.1f}" if days >= 1 else f"{days:.2f}"
 
 
 def _figure(value: float | None, unit: str = "") -> str:

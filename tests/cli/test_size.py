@@ -9,7 +9,11 @@ from command_line import Gpubroker
 from broker.domain.gpu import Precision
 from cli.size_options import NumberFormat
 
-SHEET = """provider,instance_type,gpu_name,gpu_count,region,price,currency,price_kind,price_basis,observed_on
+COLUMNS = (
+    "provider,instance_type,gpu_name,gpu_count,region,price,currency,price_kind,price_basis,"
+    "observed_on"
+)
+SHEET = f"""{COLUMNS}
 aws,p5.48xlarge,H100-SXM,8,us-east-1,55.04,USD,on_demand,instance,2026-11-20
 aws,p5.48xlarge,H100-SXM,8,us-east-1,20.00,USD,spot,instance,2026-11-20
 aws,g6.xlarge,L4,1,us-east-1,0.80,USD,on_demand,instance,2026-11-20
@@ -69,7 +73,7 @@ def test_the_table_keeps_to_eighty_characters_but_for_offers(
     ended = gpubroker("size", "llama-3.1-8b", *SERVE, *LIMITS, "--sheet", sheet)
     assert ended.code == 0
     assert all(len(line) <= 80 for line in ended.out.splitlines() if "@" not in line)
-    assert "90 % band" in ended.err
+    assert "90 % band of the rate" in ended.err
 
 
 def test_a_run_has_days_and_cost_on_demand_and_on_spot(gpubroker: Gpubroker, sheet: str) -> None:

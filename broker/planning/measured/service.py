@@ -1,10 +1,8 @@
 """The door for a user's own measurements: import files, list what is kept, hand it to sizing."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from broker.domain.engine import ServingEngine
 from broker.domain.errors import ConfigurationError
@@ -23,8 +21,7 @@ from broker.specs.load import Specs
 from solver.sizing.measured import LEAST_SERVING_POINTS, NO_NUMBERS, OwnNumbers
 from solver.sizing.measured_points import own_numbers
 
-if TYPE_CHECKING:
-    from broker.planning.service import PlanningService
+_REFUSED = "no: the sizing refuses the configuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +39,9 @@ class Imported:
 class MeasurementService:
     """Imports and lists measurements; they lie in the data folder or in a file that is named."""
 
-    def __init__(self, planning: "PlanningService") -> None:
-        self._planning = planning
+    def __init__(self, settings: Settings, specs: Specs) -> None:
+        self._settings = settings
+        self._specs = specs
 
     def import_file(self, path: Path, said: Said, into: Path | None = None) -> Imported:
         """Read a file and keep its points beside those that are kept already.
@@ -52,7 +50,7 @@ class MeasurementService:
             ConfigurationError: it cannot be read, a name is not known, or something is not said.
         """
         raw = read_file(path)
-        resolver = Resolver(self._planning.specs, said, path.name)
+        resolver = Resolver(self._specs, said, path.name)
         serving = [resolver.serving(one) for one in raw.serving]
         taken = Measurements(
             tuple(one for one in serving if not isinstance(one, Skipped)),
@@ -64,8 +62,8 @@ class MeasurementService:
             raise ConfigurationError(
                 f"{str(path)!r} has no point to take: {why}", hint="check how the benchmark ended"
             )
-        target = into or measurements_path(self._planning.settings)
-        kept = read_book(target, self._planning.specs).with_more(taken)
+        target = into or measurements_path(self._settings)
+        kept = read_book(target, self._specs).with_more(taken)
         write_book(target, kept)
         return Imported(raw.format, tuple(resolver.notes), skipped, taken, kept, target)
 
@@ -75,7 +73,7 @@ class MeasurementService:
         Raises:
             ConfigurationError: the file cannot be read.
         """
-        settings, specs = self._planning.settings, self._planning.specs
+        settings, specs = self._settings, self._specs
         kept = read_book(path or measurements_path(settings), specs)
         return measured_rows(kept, own_numbers_of(settings, specs, path=path))
 
@@ -107,48 +105,44 @@ def own_numbers_of(
 
 def measured_rows(kept: Measurements, own: OwnNumbers) -> tuple[MeasuredRow, ...]:
     """Make a row of each deployment with points: how many, and what they say of its estimates."""
-    rows = []
-    for deployment, points in Counter(one.deployment for one in kept.serving).items():
-        known = own.serving.get(deployment)
-        factors = [
-            known.step.at(one.at).factor
-            for one in kept.serving
-            if known and one.deployment == deployment
-        ]
-        rows.append(
-            MeasuredRow(
-                kind="serving",
-                model=deployment.model,
-                gpu=deployment.gpu,
-                engine=deployment.engine,
-                precision=deployment.precision.value,
-                points=points,
-                low_factor=min(factors, default=None),
-                high_factor=max(factors, default=None),
-                used=_serving_use(deployment.engine, points, known=known is not None),
-            )
-        )
-    for trained, points in Counter(one.trained for one in kept.training).items():
-        correction = own.training.get(trained)
-        paces = [
-            correction.at(one.at).factor
-            for one in kept.training
-            if correction and one.trained == trained
-        ]
-        rows.append(
-            MeasuredRow(
-                kind="training",
-                model=trained.model,
-                gpu=trained.gpu,
-                engine=f"{trained.stack.value} {trained.method.value}",
-                precision=trained.precision.value,
-                points=points,
-                low_factor=min(paces, default=None),
-                high_factor=max(paces, default=None),
-                used="yes" if correction else "no: the sizing refuses the configuration",
-            )
-        )
+    rows = [*_serving_rows(kept, own), *_training_rows(kept, own)]
     return tuple(sorted(rows, key=lambda row: (row.kind, row.model, row.gpu)))
+
+
+def _serving_rows(kept: Measurements, own: OwnNumbers) -> Iterator[MeasuredRow]:
+    for deployment in dict.fromkeys(one.deployment for one in kept.serving):
+        points = [one for one in kept.serving if one.deployment == deployment]
+        known = own.serving.get(deployment)
+        factors = [known.step.at(one.at).factor for one in points] if known else []
+        yield MeasuredRow(
+            kind="serving",
+            model=deployment.model,
+            gpu=deployment.gpu,
+            engine=deployment.engine,
+            precision=deployment.precision.value,
+            points=len(points),
+            low_factor=min(factors, default=None),
+            high_factor=max(factors, default=None),
+            used=_serving_use(deployment.engine, len(points), known=known is not None),
+        )
+
+
+def _training_rows(kept: Measurements, own: OwnNumbers) -> Iterator[MeasuredRow]:
+    for trained in dict.fromkeys(one.trained for one in kept.training):
+        points = [one for one in kept.training if one.trained == trained]
+        known = own.training.get(trained)
+        factors = [known.at(one.at).factor for one in points] if known else []
+        yield MeasuredRow(
+            kind="training",
+            model=trained.model,
+            gpu=trained.gpu,
+            engine=f"{trained.stack.value} {trained.method.value}",
+            precision=trained.precision.value,
+            points=len(points),
+            low_factor=min(factors, default=None),
+            high_factor=max(factors, default=None),
+            used="yes" if known else _REFUSED,
+        )
 
 
 def _serving_use(engine: str, points: int, *, known: bool) -> str:
@@ -156,4 +150,4 @@ def _serving_use(engine: str, points: int, *, known: bool) -> str:
         return f"no: no service runs on {engine}"
     if points < LEAST_SERVING_POINTS:
         return f"no: needs {LEAST_SERVING_POINTS} points"
-    return "yes" if known else "no: the sizing refuses the configuration"
+    return "yes" if known else _REFUSED

@@ -61,8 +61,8 @@ class SizingService:
     ) -> ServeSizing:
         """Say what serves a model within an objective.
 
-        `backend` estimates in place of our formulas the rows that those find to fit; `beside` is
-        asked too, and shown next to them. Both are asked of the `most` cheapest rows.
+        `backend` estimates in place of our formulas what those find to fit, `beside` is shown next
+        to them; both are asked of the `most` cheapest rows.
 
         Raises:
             ConfigurationError: a name is not known, or the catalog has no offer to size for.
@@ -81,15 +81,14 @@ class SizingService:
         if backend is not None:
             shown, more = judged_by(backend, shown, asked, model)
             refused += more
-        other = backend or beside
-        working = {(one.candidate.gpu, one.candidate.precision.value) for one in found}
-        if backend is not None:
-            working = {(one.candidate.gpu, one.candidate.precision.value) for one in shown}
+        working = found if backend is None else shown
         return ServeSizing(
             rows=serve_rows(shown, asked),
-            unfit=unfit_rows(refused, working),
+            unfit=unfit_rows(
+                refused, ((one.candidate.gpu, one.candidate.precision.value) for one in working)
+            ),
             opinions=compared(beside, shown, asked, model) if beside else (),
-            facts=_facts(view, model) | {"found": len(found), "other": other.name if other else ""},
+            facts=_facts(view, model) | {"found": len(found), "other": _name(backend or beside)},
         )
 
     def train(
@@ -142,3 +141,7 @@ def _facts(view: CatalogView, model: LlmModel) -> dict[str, Plain]:
         "params_b": round(model.params_b, 3),
         "active_params_b": round(model.active_params_b, 3),
     }
+
+
+def _name(estimator: Estimator | None) -> str:
+    return estimator.name if estimator else ""
