@@ -121,7 +121,7 @@ def open_measurements(terminal: Terminal) -> "MeasurementService":
     planning = open_planning(terminal)
     from broker.planning.measured.service import MeasurementService  # noqa: PLC0415 - as above
 
-    return MeasurementService(planning)
+    return MeasurementService(planning.settings, planning.specs)
 
 
 def open_nightly(terminal: Terminal) -> "NightlyService":

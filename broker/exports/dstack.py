@@ -101,7 +101,8 @@ def _run_of(share: TrainingShare, plan: Plan) -> TrainingRun:
 def _disk_gb(launch: Launch, plan: Plan, specs: Specs) -> int:
     share = launch.share
     if isinstance(share, ServingShare):
-        return vllm.disk_gb(specs.llm(_service_of(share, plan).model))
+        service = _service_of(share, plan)
+        return vllm.disk_gb(vllm.answering(share.assignment.candidate, service, specs))
     run = _run_of(share, plan)
     return training_run.disk_gb(run, specs.llm(run.model))
 
@@ -219,9 +220,9 @@ def _service(
     launch: Launch, share: ServingShare, service: Service, specs: Specs
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     copies = 1 if _is_in_blocks(launch) else copies_on_node(launch)
-    recipe = vllm.recipe(
-        share.assignment.candidate, service, specs.llm(service.model), copies=copies
-    )
+    candidate = share.assignment.candidate
+    model = vllm.answering(candidate, service, specs)
+    recipe = vllm.recipe(candidate, service, model, copies=copies)
     least = math.ceil(share.least_replicas / copies)
     most = math.ceil(share.most_replicas / copies)
     target = vllm.requests_per_s_target(share, service) * copies

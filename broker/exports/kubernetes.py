@@ -57,7 +57,9 @@ def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFil
 def _file(line: Line, share: ServingShare, service: Service, specs: Specs) -> ExportFile:
     subject = f"{service.name}-{share.assignment.user_region}"
     name = short_name(subject, of=f"{line.id} {share.assignment.candidate.id}")
-    recipe = vllm.recipe(share.assignment.candidate, service, specs.llm(service.model), copies=1)
+    candidate = share.assignment.candidate
+    model = vllm.answering(candidate, service, specs)
+    recipe = vllm.recipe(candidate, service, model, copies=1)
     labels = {_NAME: name, WORKLOAD_LABEL: short_name(service.name), **labels_of(line)}
     container = _container(line, share, service, recipe)
     objects = (

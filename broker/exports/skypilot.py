@@ -94,8 +94,9 @@ def _text(launch: Launch, plan: Plan, specs: Specs, command: str) -> str:
 def _service(
     launch: Launch, share: ServingShare, service: Service, specs: Specs
 ) -> tuple[Mapping[str, object], tuple[str, ...]]:
-    model, copies = specs.llm(service.model), copies_on_node(launch)
-    recipe = vllm.recipe(share.assignment.candidate, service, model, copies=copies)
+    candidate, copies = share.assignment.candidate, copies_on_node(launch)
+    model = vllm.answering(candidate, service, specs)
+    recipe = vllm.recipe(candidate, service, model, copies=copies)
     target = vllm.requests_per_s_target(share, service)
     start_s = math.ceil(service.start_up.total_seconds())
     task = {

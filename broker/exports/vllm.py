@@ -9,6 +9,7 @@ from broker.domain.gpu import Precision
 from broker.domain.llm import LlmModel
 from broker.domain.workload import Service
 from broker.exports.lines import ServingShare
+from broker.specs.load import Specs
 
 VERSION = "0.11.0"
 CUDA_IMAGE = f"vllm/vllm-openai:v{VERSION}"
@@ -66,8 +67,13 @@ def recipe(
         *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
         *("--gpu-memory-utilization", str(_MEMORY_SHARE)),
     ]
-    model_id, note = _weights(candidate.precision, service.model, model)
+    model_id, note = _weights(candidate.precision, candidate.model or service.model, model)
     return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note)
+
+
+def answering(candidate: ServingCandidate, service: Service, specs: Specs) -> LlmModel:
+    """Find the network that answers: the service's own, or the alternative that was chosen."""
+    return specs.llm(candidate.model or service.model)
 
 
 def requests_per_s_target(share: ServingShare, service: Service) -> float:

@@ -50,14 +50,7 @@ def build_case(
         ConfigurationError: the workloads name a model, user region or owned machine not known.
     """
     tally = _Tally()
-    plannable = []
-    for offer in offers:
-        reason = why_not(offer, workloads.policy, freshness)
-        if reason is None:
-            plannable.append(offer)
-        else:
-            tally.add(reason, offer.key)
-    plannable = _with_pool_counts(plannable, offers)
+    plannable = _with_pool_counts(_plannable(workloads, offers, freshness, tally), offers)
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
     builder = _Options(workloads, specs, tally, own)
@@ -77,6 +70,20 @@ def build_case(
         owned=owned,
     )
     return CaseReport(case, tally.counts(), tuple(sorted(builder.warnings)))
+
+
+def _plannable(
+    workloads: Workloads, offers: Iterable[Offer], freshness: Freshness, tally: "_Tally"
+) -> list[Offer]:
+    """List the offers that the policy lets a plan use; each other one is counted by its reason."""
+    plannable = []
+    for offer in offers:
+        reason = why_not(offer, workloads.policy, freshness)
+        if reason is None:
+            plannable.append(offer)
+        else:
+            tally.add(reason, offer.key)
+    return plannable
 
 
 def _with_pool_counts(plannable: Iterable[Offer], offers: Iterable[Offer]) -> list[Offer]:

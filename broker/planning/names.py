@@ -17,6 +17,7 @@ from solver.milp.constraints.quota import is_under
 
 _NEAR = 0.65
 _NEAR_PLACE = 0.75
+_FAR_PLACE = 0.3
 _PLACE_KEYS = ("region", "country", "continent", "partition")
 
 
@@ -80,7 +81,9 @@ def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Ite
             raise ConfigurationError(
                 f"{where}: unknown place {name!r}", hint=f"did you mean {' or '.join(near)}?"
             )
-        yield f"{where}: no place is called {name!r} in this catalog"
+        far = get_close_matches(name.lower(), sorted(known - {""}), 1, _FAR_PLACE)
+        nearest = f"; the nearest name is {far[0]!r}" if far else ""
+        yield f"{where}: no place is called {name!r} in this catalog{nearest}"
 
 
 def _data_sets(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:

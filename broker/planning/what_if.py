@@ -27,6 +27,7 @@ from broker.planning.price_changes import with_price
 from broker.planning.tree import Tree, names_in, value_at, with_value
 from broker.planning.workloads_file import parse_value, workloads_from
 
+_READ_WITH_THE_FILE = (".traffic.trace", ".traffic.trace_read")
 _HINT = "write key=value, such as traffic=1.3, provider.vast=off or price.H100-SXM=0.9x"
 
 
@@ -90,10 +91,19 @@ def _changed(draft: _Draft, change: Change, option: str) -> _Draft:
             return _SPECIAL[name](draft, rest, change.value)
         if head not in draft.data:
             raise unknown("key", head, (*draft.data, *_SPECIAL))
+        if change.key.endswith(_READ_WITH_THE_FILE):
+            raise _too_late()
         value = parse_value(change.value, change.key)
         return replace(draft, data=with_value(draft.data, change.key, value))
     except ConfigurationError as cause:
         raise ConfigurationError(f"{option} {change}: {cause}", hint=cause.hint) from cause
+
+
+def _too_late() -> ConfigurationError:
+    return ConfigurationError(
+        "a log is read with the workloads file, not afterwards",
+        hint="name it there, or change the curve: traffic.SERVICE=1.3",
+    )
 
 
 def _with_traffic(draft: _Draft, service: str, value: str) -> _Draft:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from broker.domain.explanation import Explanation
 from broker.domain.plan import Plan
 from broker.domain.workload import Workloads
+from broker.reports.key_texts import described
 
 
 class FileKind(StrEnum):
@@ -32,6 +33,8 @@ _MODELS: Mapping[FileKind, type[BaseModel]] = MappingProxyType(
 def schema_text(kind: FileKind) -> str:
     """Write the JSON Schema of one kind of file."""
     schema = _MODELS[kind].model_json_schema(by_alias=True)
+    if kind is FileKind.WORKLOADS:
+        schema = described(schema, Workloads.__name__)
     return json.dumps(
         {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2
     )

@@ -20,6 +20,8 @@ from solver.milp.solve import Limits
 Progress = Callable[[str], None]
 WORKERS = 2
 _SHORTEST_S = 1.0
+_GRACE_S = 5.0
+"""How long a solve that has begun may go on after the time is up: one of a second ends in it."""
 _ResultT = TypeVar("_ResultT")
 
 
@@ -69,9 +71,21 @@ class Ground:
         return replace(self.limits(share), gap_fraction=0.0)
 
     def all_of(self, pending: Sequence[Future[_ResultT]]) -> list[_ResultT | None]:
-        """Wait for solves; those not begun when the time is up are given up: None."""
-        results: list[_ResultT | None] = []
-        for future in pending:
-            is_given_up = not self.left_s and future.cancel()
-            results.append(None if is_given_up else future.result())
-        return results
+        """Wait for solves; those not done soon after the time is up are given up: None."""
+        return waited(pending, self.ends_at_s, self.clock)
+
+
+def waited(
+    pending: Sequence[Future[_ResultT]], ends_at_s: float, clock: Callable[[], float]
+) -> list[_ResultT | None]:
+    """Wait for solves until an instant, and for those that have begun a little longer."""
+
+    def result(future: Future[_ResultT]) -> _ResultT | None:
+        if clock() >= ends_at_s and future.cancel():
+            return None
+        try:
+            return future.result(timeout=max(0.0, ends_at_s + _GRACE_S - clock()))
+        except TimeoutError:
+            return None
+
+    return [result(future) for future in pending]

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from tiny_files import WORKLOADS
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.workload import Workloads
+from broker.planning.catalog_view import CatalogView
 from broker.planning.traces import trace_warnings
+from broker.planning.what_if import Inputs, changed, parse_change
 from broker.planning.workloads_file import (
     parse_workloads,
     read_workloads,
@@ -125,3 +128,13 @@ def test_the_folder_of_the_file_is_what_counts(read: Read, tmp_path: Path) -> No
     other.mkdir()
     shutil.move(tmp_path / "log.csv", other / "log.csv")
     assert read("{trace: other/log.csv}").services[0].traffic.trace == "other/log.csv"
+
+
+def test_a_log_cannot_be_exchanged_after_it_was_read(read: Read) -> None:
+    noon = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    view = CatalogView((), (), (), as_of=noon, now=noon, snapshot="")
+    with pytest.raises(ConfigurationError, match="a log is read with the workloads file"):
+        changed(
+            Inputs(read("{trace: log.csv}"), view),
+            [parse_change("services.chat.traffic.trace=other.csv")],
+        )

@@ -1,4 +1,4 @@
-"""Configuration files: the fields are those that the models' authors publish, other fields left out."""
+"""Configuration files: fields that the models' authors publish, others left out."""
 
 import json
 from pathlib import Path

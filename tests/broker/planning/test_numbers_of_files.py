@@ -1,0 +1,34 @@
+"""A number that is none, or endless, is told with its place; so is a place that is nowhere."""
+
+import pytest
+from tiny_files import RUN, WORKLOADS
+
+from broker.domain.errors import ConfigurationError
+from broker.planning.names import unmatched_names
+from broker.planning.workloads_file import parse_workloads
+from broker.specs.load import load_specs
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("peak: 2", "peak: .inf", "services[0].traffic.requests_per_s.peak: inf is not right"),
+        ("peak: 2", "peak: .nan", "peak: nan is not right: input should be a finite number"),
+        ("tokens: 1.0e+8", "tokens: .inf", "training[0].tokens: inf is not right"),
+        ("days: 1", "days: .inf", "horizon.days: inf is not right"),
+        ("services:", "policy: {budget_usd_per_month: .inf}\nservices:", "month: inf is not right"),
+        ("p95: 2 s", "p95: inf s", "'inf s' is not a duration"),
+        ("p95: 2 s", "p95: 1e300 s", "'1e300 s' is longer than time can be counted"),
+    ],
+)
+def test_a_number_without_end_is_refused(old: str, new: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        parse_workloads((WORKLOADS + RUN).replace(old, new, 1), "w")
+    assert told in str(error.value)
+
+
+def test_a_place_that_is_nowhere_is_warned_of_with_the_nearest_name() -> None:
+    text = f"{WORKLOADS}policy: {{regions: {{deny: [nonsense]}}}}\n"
+    (told,) = unmatched_names(parse_workloads(text, "w"), [], load_specs())
+    assert told.startswith("policy.regions.deny: no place is called 'nonsense' in this catalog; ")
+    assert "the nearest name is '" in told
