@@ -1,25 +1,22 @@
 """docs/workloads-file.md: every key of a workloads file with its type, unit, default and meaning.
 
 Types and limits come from the JSON Schema that `gpubroker schema workloads` prints, defaults from
-the classes of broker/domain, meanings from workloads_keys.yaml beside this file.
+the classes of broker/domain, meanings from broker/reports/workloads_keys.yaml.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from pathlib import Path
 from typing import get_args
 
-import yaml
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from broker.domain.quantities import Duration, Instant, SizeGb
 from broker.domain.workload import Workloads
-from broker.specs.load import load_specs
+from broker.reports.key_texts import KEYS_FILE, KeyText, key_texts
 
-KEYS = Path(__file__).with_name("workloads_keys.yaml")
 HEAD = """# The workloads file
 
 A workloads file says what you need and which rules a plan must keep. It is YAML or JSON, UTF-8.
@@ -52,7 +49,7 @@ def workloads_page() -> str:
     """Write the whole page."""
     schema = Workloads.model_json_schema(by_alias=True)
     schemas = {"Workloads": schema, **schema["$defs"]}
-    notes = _notes()
+    notes = key_texts()
     found = _sections()
     _check(notes, found)
     parts = [HEAD]
@@ -61,13 +58,6 @@ def workloads_page() -> str:
         parts.append(_heading(section))
         parts.append(_table(section, schemas[name], schemas, notes[name]))
     return "\n".join(parts)
-
-
-def _notes() -> dict[str, dict[str, str]]:
-    regions = ", ".join(load_specs().user_regions)
-    text = KEYS.read_text(encoding="utf-8").replace("{user_regions}", regions)
-    notes: dict[str, dict[str, str]] = yaml.safe_load(text)
-    return notes
 
 
 def _sections() -> list[Section]:
@@ -115,7 +105,7 @@ def _check(notes: Mapping[str, Mapping[str, object]], found: list[Section]) -> N
     if keys != texts:
         missing = ", ".join(".".join(one) for one in sorted(keys - texts)) or "none"
         extra = ", ".join(".".join(one) for one in sorted(texts - keys)) or "none"
-        raise SystemExit(f"{KEYS.name}: keys without a text: {missing}; without a key: {extra}")
+        raise SystemExit(f"{KEYS_FILE}: keys without a text: {missing}; without a key: {extra}")
 
 
 def _heading(section: Section) -> str:
@@ -127,7 +117,7 @@ def _table(
     section: Section,
     schema: Json,
     schemas: Mapping[str, Json],
-    notes: Mapping[str, str],
+    notes: Mapping[str, KeyText],
 ) -> str:
     properties = schema["properties"]
     if not isinstance(properties, Mapping):
@@ -135,9 +125,9 @@ def _table(
     lines = ["| key | type | unit | default | meaning |", "| --- | --- | --- | --- | --- |"]
     for name, field in section.model.model_fields.items():
         key = field.alias or name
-        unit, _, meaning = notes[key].rpartition(" | ")
+        note = notes[key]
         kind = _kind(properties[key], schemas)
-        cells = (f"`{key}`", kind, unit or _unit(kind), _default(field), meaning)
+        cells = (f"`{key}`", kind, note.unit or _unit(kind), _default(field), note.text)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated
 
 from pydantic import (
@@ -48,7 +49,10 @@ def parse_duration(value: object) -> object:
         return _ISO_DURATION.validate_python(value)
     if isinstance(value, str):
         amount, unit = _split_unit(value, _DURATION_S, "a duration such as 12 min or 800 ms")
-        return timedelta(seconds=amount * _DURATION_S[unit])
+        try:
+            return timedelta(seconds=amount * _DURATION_S[unit])
+        except OverflowError as cause:
+            raise ValueError(f"{value!r} is longer than time can be counted") from cause
     if isinstance(value, (int, float)):
         message = f"{value!r} has no unit; write a duration such as 12 min or 800 ms"
         raise ValueError(message)  # noqa: TRY004 - pydantic reports value errors only
@@ -96,10 +100,9 @@ def _split_unit(text: str, units: dict[str, float], expected: str) -> tuple[floa
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        return isfinite(float(text))
     except ValueError:
         return False
-    return True
 
 
 def _parse_count(value: object) -> object:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from typing import ParamSpec, Self, TypeVar
 
 from broker.domain.case import Case
@@ -24,7 +25,7 @@ class SolverPool:
     def __init__(self, workers: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(
-            max_workers=workers, mp_context=context, initializer=_keep_off_stdout
+            max_workers=workers, mp_context=context, initializer=_begin
         )
 
     def __enter__(self) -> Self:
@@ -55,9 +56,20 @@ class SolverPool:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _keep_off_stdout() -> None:
-    """Send to stderr what the solver's own code prints: stdout is for data."""
+def _begin() -> None:
+    """Keep off stdout, which is for data, what the solver's own code prints; end with the parent.
+
+    A parent that is killed ends no child, and a worker would wait for its next case for ever.
+    """
     os.dup2(sys.stderr.fileno(), 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)  # nobody is left to hand a result to
 
 
 @contextmanager
