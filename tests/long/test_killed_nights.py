@@ -127,7 +127,8 @@ class World:
 @pytest.fixture
 def world(place: Place, tmp_path: Path) -> World:
     (tmp_path / "night.py").write_text(NIGHT, encoding="utf-8")
-    text = RUN.replace("churn: {usd_per_moved_node: 1}", LOOSE)
+    later = RUN.replace("2026-12-", "2027-01-")  # after all of the nights
+    text = later.replace("churn: {usd_per_moved_node: 1}", LOOSE)
     return World(Nights(place, tmp_path, text), place, tmp_path)
 
 
