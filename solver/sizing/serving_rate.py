@@ -165,9 +165,7 @@ def largest_operation(demand: Demand, *, limits: Limits, pessimism: Pessimism) -
     return best
 
 
-def keeps(
-    done: Operation, *, demand: Demand, limits: Limits
-) -> NDArray[np.bool_]:
+def keeps(done: Operation, *, demand: Demand, limits: Limits) -> NDArray[np.bool_]:
     """Say whether an operation is within memory and both limits; one-token answers have no TPOT."""
     in_time = np.less_equal(done.ttft_s, limits.ttft_s)
     in_room = np.less_equal(done.sequences, demand.max_sequences)

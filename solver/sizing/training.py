@@ -310,7 +310,10 @@ def _hours(ground: Ground, up: Uptime, *, paced: float) -> RunHours:
     waits = None
     if ground.spot is not None:
         waits = makespan_range(
-            billed_h=billed_h, up_h=1 / up.rate_per_hour, down_h=fixed.SPOT_DOWN_H
+            work_h=work_h + start_h,
+            billed_h=billed_h,
+            up_h=1 / up.rate_per_hour,
+            down_h=fixed.SPOT_DOWN_H,
         )
     return RunHours(
         steps_h=steps_h,
@@ -330,9 +333,11 @@ def _assumptions(
     general = (
         f"{ground.run.stack} software stack of 2026, Adam, FlashAttention",
         f"{overhead:.0%} over pure steps for evaluation and data; safety margin of {margin:.0%}",
-        f"hours: {hours.steps_h:,.1f} steps, {hours.evaluation_h:,.1f} evaluation and data, "
-        f"{hours.checkpoints_h:,.1f} checkpoints, {hours.losses_h:,.1f} lost and restarts, "
-        f"{hours.initialisation_h:,.2f} initialisation",
+        (
+            f"hours: {hours.steps_h:,.1f} steps, {hours.evaluation_h:,.1f} evaluation and data, "
+            f"{hours.checkpoints_h:,.1f} checkpoints, {hours.losses_h:,.1f} lost and restarts, "
+            f"{hours.initialisation_h:,.2f} initialisation"
+        ),
     )
     notes: tuple[str, ...] = ()
     if ground.precision is not ground.run.precision:

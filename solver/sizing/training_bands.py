@@ -33,7 +33,26 @@ class Scope(StrEnum):
 Band = tuple[float, float]
 
 BANDS: Final[Mapping[tuple[Kind, Scope], Band]] = MappingProxyType(
-    {(kind, scope): (0.7, 1.4) for kind in Kind for scope in Scope}
+    {
+        (Kind.TUNED, Scope.INSIDE): (0.85, 1.33),
+        (Kind.TUNED, Scope.EDGE): (0.85, 2.61),
+        (Kind.TUNED, Scope.NEW_GPU): (0.51, 1.56),
+        (Kind.TORCH, Scope.INSIDE): (0.68, 1.21),
+        (Kind.TORCH, Scope.EDGE): (0.68, 1.21),
+        (Kind.TORCH, Scope.NEW_GPU): (0.51, 1.56),
+        (Kind.ADAPTERS, Scope.INSIDE): (0.67, 1.15),
+        (Kind.ADAPTERS, Scope.EDGE): (0.67, 1.31),
+        (Kind.ADAPTERS, Scope.NEW_GPU): (0.51, 1.56),
+        (Kind.HF, Scope.INSIDE): (0.51, 1.50),
+        (Kind.HF, Scope.EDGE): (0.51, 1.89),
+        (Kind.HF, Scope.NEW_GPU): (0.51, 1.56),
+        (Kind.SPARSE, Scope.INSIDE): (0.51, 1.60),
+        (Kind.SPARSE, Scope.EDGE): (0.51, 1.60),
+        (Kind.SPARSE, Scope.NEW_GPU): (0.51, 1.60),
+        (Kind.ENCODER, Scope.INSIDE): (0.84, 1.22),
+        (Kind.ENCODER, Scope.EDGE): (0.40, 1.22),
+        (Kind.ENCODER, Scope.NEW_GPU): (0.51, 1.56),
+    }
 )
-MEMORY_BAND: Final[Band] = (0.7, 1.4)
+MEMORY_BAND: Final[Band] = (0.61, 1.47)
 """On a peak."""

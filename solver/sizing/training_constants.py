@@ -1,7 +1,7 @@
 """Constants of the training formulas. Datasheet values come from GpuModel, never from here.
 
-`TIME` and `MEMORY` are what `tools/accuracy/fit_training.py` and `fit_memory.py` print: one global
-set each, least robust relative error over the project's own tables of public measurements
+`TIME` and `MEMORY` are what `tools/accuracy/fit_training.py` and `fit_memory.py` printed on
+2026-11-28: one global set each, least robust relative error over the project's own tables of public measurements
 (broker/specs/measurements_training.csv, measurements_memory_training.csv, each row with its
 source). Nothing is fitted to a row, a GPU model or a network. The rest is physical, or read.
 """
@@ -64,31 +64,31 @@ class TimeConstants:
 
 
 TIME: Final = TimeConstants(
-    peak_share=(0.68, 1.07, 0.781, 0.639, 0.605, 0.551, 0.312, 0.49, 0.317, 0.6, 0.511, 0.7, 0.528),
-    small_batch_tokens=737.0,
-    narrow_width=293.0,
-    attention_share=(0.37, 0.552, 0.327),
-    uneven_context_factor=1.37,
-    memory_passes=161.0,
-    expert_passes=28.4,
-    expert_factor=2.17,
-    expert_half_width=689.0,
-    slowdown=(1.0, 1.21, 1.21),
-    hf_launch_s=4.2e-3,
+    peak_share=(0.68, 0.971, 0.737, 0.605, 0.51, 0.477, 0.392, 0.49, 0.288, 0.6, 0.46, 0.73, 0.444),
+    small_batch_tokens=557.0,
+    narrow_width=252.0,
+    attention_share=(0.381, 0.537, 0.321),
+    uneven_context_factor=1.32,
+    memory_passes=136.0,
+    expert_passes=20.0,
+    expert_factor=2.3,
+    expert_half_width=279.0,
+    slowdown=(1.0, 1.24, 1.25),
+    hf_launch_s=0.00423,
     full_launch_factor=2.09,
-    low_precision_factor=1.24,
-    selective_share=0.459,
-    dequantize_bytes=33.6,
-    tensor_loss=0.675,
-    context_loss=0.177,
-    exchange_loss=0.954,
-    exchange_nic_loss=0.234,
-    data_loss=1.06,
-    data_loss_per_doubling=0.108,
-    exposed_share=0.0975,
-    gain_per_year=1.05,
-    expert_gain_per_year=1.31,
-    encoder_factor=0.45,
+    low_precision_factor=1.21,
+    selective_share=0.483,
+    dequantize_bytes=33.2,
+    tensor_loss=0.767,
+    context_loss=0.173,
+    exchange_loss=2.16,
+    exchange_nic_loss=0.331,
+    data_loss=1.16,
+    data_loss_per_doubling=0.0897,
+    exposed_share=0.0689,
+    gain_per_year=1.06,
+    expert_gain_per_year=1.19,
+    encoder_factor=0.457,
 )
 
 PLANNED_YEAR: Final = 2026.5
@@ -164,21 +164,21 @@ class MemoryConstants:
 
 
 MEMORY: Final = MemoryConstants(
-    runtime_gb=(1.79, 0.695, 2.57),
-    kept_share=0.679,
-    kept_lora_share=0.811,
-    selective_share=0.376,
-    eager_factor=1.54,
-    layer_factor=1.24,
-    checkpoint_bytes=2.24,
-    logit_bytes=(4.36, 9.99, 11.0),
-    adapter_share=0.006,
-    nf4_bytes=0.656,
-    fp8_bytes=0.917,
-    gather_bytes=4.82,
-    hf_state_bytes=17.0,
+    runtime_gb=(1.73, 0.669, 2.22),
+    kept_share=0.868,
+    kept_lora_share=0.817,
+    selective_share=0.39,
+    eager_factor=1.42,
+    layer_factor=0.502,
+    checkpoint_bytes=1.77,
+    logit_bytes=(4.92, 8.05, 11.6),
+    adapter_share=0.00322,
+    nf4_bytes=0.667,
+    fp8_bytes=0.944,
+    gather_bytes=8.31,
+    hf_state_bytes=16.6,
     embedding_state_bytes=10.3,
-    allocated_factor=0.973,
+    allocated_factor=0.998,
 )
 
 MEMORY_RESERVE_SHARE: Final = 0.07

@@ -14,7 +14,7 @@ from solver.sizing import constants as common
 from solver.sizing import training_constants as fixed
 from solver.sizing.training_bands import Scope
 from solver.sizing.training_constants import TimeConstants
-from solver.sizing.training_facts import Job, Number, Spread, Split, Wires, job, one_spread
+from solver.sizing.training_facts import Job, Number, Split, Spread, Wires, job, one_spread
 from solver.sizing.training_memory import Task, peak_parts
 from solver.sizing.training_time import model_flops_per_token, step_s
 from solver.sizing.training_trust import (

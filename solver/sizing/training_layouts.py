@@ -157,7 +157,9 @@ def _part(spread: Spread, chosen: NDArray[np.bool_]) -> Spread:
 
 
 def _split_at(spread: Spread, place: int) -> Split:
-    found = {one.name: float(np.asarray(getattr(spread, one.name))[place]) for one in fields(Spread)}
+    found = {
+        one.name: float(np.asarray(getattr(spread, one.name))[place]) for one in fields(Spread)
+    }
     return Split(
         tensor=int(found["tensor"]),
         pipeline=int(found["pipeline"]),

@@ -104,9 +104,7 @@ class PeakParts:
         return kept + self.logits + self.gathered + self.runtime
 
 
-def peak_parts(
-    task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY
-) -> PeakParts:
+def peak_parts(task: Task, spread: Spread, constants: MemoryConstants = fixed.MEMORY) -> PeakParts:
     """Size what each GPU holds at the peak of a step, in bytes."""
     factor = constants.allocated_factor
     place = STACKS.index(task.stack)
@@ -255,8 +253,7 @@ def activation_bytes(
     filled = smaller(spread.pipeline, spread.micro_batches) / spread.pipeline
     alive = layers * choose(spread.virtual_stages > 1, interleaved, 1.0) * filled
     border = _micro_tokens(task, spread) * constants.checkpoint_bytes * task.model.hidden
-    is_tuned = task.stack is TrainingStack.TUNED
-    border = border / (spread.tensor if is_tuned and task.splits_sequence else 1.0)
+    border = border / (spread.tensor if task.splits_sequence else 1.0)
     some = constants.selective_share / constants.kept_share
     part = 1 + (some - 1) * spread.selective * (0.0 if task.is_eager else 1.0)
     whole = alive * layer * part
@@ -280,10 +277,14 @@ def logit_bytes(
 
 
 def gathered_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
-    """Size the layer that ZeRO-3 gathers, in bytes per GPU."""
-    layer = _held_params(task.model, spread) * spread.pipeline / task.model.layers
-    is_sharded = spread.zero_stage == FULL_SHARDING
-    return choose(is_sharded, constants.gather_bytes * layer, 0.0)
+    """Size the weights and gradients that ZeRO-3 holds whole, in bytes per GPU.
+
+    Those of a layer; in a pipeline those of the stage, which its next micro-batch needs again.
+    """
+    stage = _held_params(task.model, spread)
+    layer = stage * spread.pipeline / task.model.layers
+    whole = choose(spread.pipeline > 1, stage, layer)
+    return choose(spread.zero_stage == FULL_SHARDING, constants.gather_bytes * whole, 0.0)
 
 
 def training_memory(task: Task, spread: Spread, *, gpu: GpuModel) -> MemoryUse:

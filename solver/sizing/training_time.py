@@ -91,9 +91,7 @@ def step_parts(
     )
 
 
-def step_s(
-    job: Job, spread: Spread, wires: Wires, constants: TimeConstants = fixed.TIME
-) -> Number:
+def step_s(job: Job, spread: Spread, wires: Wires, constants: TimeConstants = fixed.TIME) -> Number:
     """Time one step in seconds: work with the bubble, exposed traffic, optimizer."""
     slow = 1 + (constants.encoder_factor - 1) * job.is_encoder
     return step_parts(job, spread, wires, constants).step_s * slow

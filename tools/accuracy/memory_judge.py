@@ -12,7 +12,12 @@ from scipy.optimize import least_squares
 from training_fit import weights_of
 
 from solver.sizing.training_bands import Band
-from solver.sizing.training_constants import MEMORY, MemoryConstants
+from solver.sizing.training_constants import (
+    MEMORY,
+    OVER_SHARE,
+    TIGHT_SHARE,
+    MemoryConstants,
+)
 from solver.sizing.training_facts import Spread, one_spread
 from solver.sizing.training_memory import peak_parts
 from solver.sizing.training_trust import memory_band
@@ -25,13 +30,13 @@ _NAIVE_BYTES = 18.0
 
 _Prior = tuple[float, float]
 PRIORS: Mapping[str, _Prior | tuple[_Prior, ...]] = {
-    "runtime_gb": ((3.0, 0.3), (1.2, 0.4), (2.0, 0.4)),
+    "runtime_gb": ((2.5, 0.3), (1.2, 0.4), (1.5, 0.4)),
     "kept_share": (0.86, 0.1),
     "kept_lora_share": (0.82, 0.1),
     "selective_share": (0.41, 0.15),
     "eager_factor": (1.2, 0.15),
     "layer_factor": (1.0, 0.5),
-    "checkpoint_bytes": (2.0, 0.3),
+    "checkpoint_bytes": (2.0, 0.15),
     "logit_bytes": ((6.0, 0.4), (11.7, 0.3), (10.0, 0.3)),
     "adapter_share": (0.003, 0.6),
     "nf4_bytes": (0.70, 0.1),
@@ -52,6 +57,8 @@ class HeldPeaks:
     splits: tuple[NDArray[np.float64], ...]
     right: tuple[float, ...]
     """Share of verdicts (fits or not) that were right, by split."""
+    sure: tuple[float, ...]
+    """The same of those that were not tight."""
 
 
 def peak_bytes(row: MemoryRow, constants: MemoryConstants = MEMORY) -> float:
@@ -116,10 +123,12 @@ def fit(rows: Sequence[MemoryRow]) -> MemoryConstants:
 def held_out(rows: Sequence[MemoryRow], judged: Sequence[MemoryRow], splits: int) -> HeldPeaks:
     """Fit on random halves by source × network × GPU, and predict the others and all verdicts."""
     groups = sorted({row.group for row in judged} | {row.group for row in rows})
-    errors, right = [], []
+    errors, right, sure = [], [], []
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(len(groups))
-        half = {name for name, place in zip(groups, order, strict=True) if place < len(groups) * _HALF}
+        half = {
+            name for name, place in zip(groups, order, strict=True) if place < len(groups) * _HALF
+        }
         constants = fit([row for row in rows if row.group in half])
         errors.append(
             np.array(
@@ -132,9 +141,16 @@ def held_out(rows: Sequence[MemoryRow], judged: Sequence[MemoryRow], splits: int
             )
         )
         others = [row for row in judged if row.group not in half and row.fits is not None]
-        hits = [fits(row, peak_bytes(row, constants)) == row.fits for row in others]
+        peaks = [peak_bytes(row, constants) for row in others]
+        hits = [fits(row, peak) == row.fits for row, peak in zip(others, peaks, strict=True)]
+        plain = [
+            hit
+            for hit, row, peak in zip(hits, others, peaks, strict=True)
+            if not TIGHT_SHARE < peak / (row.capacity or math.inf) <= OVER_SHARE
+        ]
         right.append(sum(hits) / len(hits))
-    return HeldPeaks(tuple(rows), tuple(errors), tuple(right))
+        sure.append(sum(plain) / len(plain))
+    return HeldPeaks(tuple(rows), tuple(errors), tuple(right), tuple(sure))
 
 
 def band_of(found: HeldPeaks) -> Band:
@@ -173,4 +189,3 @@ def _knobs() -> list[tuple[str, int | None, _Prior]]:
         else:
             knobs.append((name, None, prior))  # type: ignore[arg-type]
     return knobs
-

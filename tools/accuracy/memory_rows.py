@@ -26,9 +26,10 @@ _PLAIN_STATE_BYTES = 8.0
 _FILLED = 4
 """Micro-batches per pipeline stage where the batch is not told: pipelines are kept full."""
 _EMPTY_SEQUENCE = 512
-_PLAIN = re.compile(r"BF16-true|torchtune|pure_bf16", re.I)
+_PLAIN = re.compile(r"BF16-true|torchtune|pure_bf16", re.IGNORECASE)
 _CONSOLIDATED = re.compile(r"litgpt")
 _COMPILED = re.compile(r"torchtitan|pytorch/ao")
+_ROUGH = re.compile(r"nvidia-smi|whole numbers|Unsloth|\(recipe\)")
 _VENDOR = re.compile(r"Unsloth Requirements|hiyouga/LLaMA-Factory README|estimate by the project")
 
 
@@ -38,6 +39,7 @@ class MemoryRow:
 
     `unit_bytes` is one unit of the table on each GPU: some sources sum over GPUs. `extra_bytes` is what the tool that was measured adds by itself, per GPU: litgpt gathers the
     whole model when it saves from FSDP. `least_bytes` is a peak while loading.
+    `is_rough` is a reading of nvidia-smi or of whole gigabytes, or a tool that offloads by itself.
     """
 
     id: str
@@ -55,6 +57,7 @@ class MemoryRow:
     extra_bytes: float = 0.0
     least_bytes: float = 0.0
     is_vendor: bool = False
+    is_rough: bool = False
 
 
 def own_memory_rows(specs: Specs) -> list[MemoryRow]:
@@ -153,6 +156,7 @@ def _with_task(
         extra_bytes=weights if is_saved_whole else 0.0,
         least_bytes=weights if is_loaded_whole else 0.0,
         is_vendor=_VENDOR.search(source + cells["notes"]) is not None,
+        is_rough=_ROUGH.search(cells["unit"] + cells["method"] + cells["optimizer"]) is not None,
     )
 
 
@@ -172,10 +176,13 @@ def _state_bytes(words: str, source: str) -> float | None:
 
 
 def _is_chunked(cells: Mapping[str, str]) -> bool:
-    if re.search(r"liger|unsloth", f"{cells['sharding']} {cells['method']}", re.I):
+    if re.search(r"liger|unsloth", f"{cells['sharding']} {cells['method']}", re.IGNORECASE):
         return True
     steps = r"\+(chunked|activation|optimizer|8-bit)|^q?lora$"
-    return "torchtune" in cells["source"] and re.search(steps, cells["notes"], re.I) is not None
+    return (
+        "torchtune" in cells["source"]
+        and re.search(steps, cells["notes"], re.IGNORECASE) is not None
+    )
 
 
 def _split(cells: Mapping[str, str], task: Task, *, gpus: int) -> Split:

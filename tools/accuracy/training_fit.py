@@ -101,7 +101,9 @@ def batch_of(rows: Sequence[Row]) -> Batch:
     return Batch(
         Job(**{one.name: _stack(jobs, one.name) for one in fields(Job)}),
         spread_of(splits),
-        Wires(**{one.name: _stack([one_.wires for one_ in setups], one.name) for one in fields(Wires)}),
+        Wires(
+            **{one.name: _stack([one_.wires for one_ in setups], one.name) for one in fields(Wires)}
+        ),
         np.array([row.step_s for row in rows]),
     )
 

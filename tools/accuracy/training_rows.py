@@ -36,7 +36,14 @@ _PADDING_SHARE = 0.5
 _USUAL_SEQUENCE = 4096
 _MEGATRON_SEQUENCE = 2048
 _MOST_VIRTUAL = 12
-_RELEASES = {"3.0": 2023.4, "3.1": 2023.8, "4.0": 2024.4, "4.1": 2024.8, "5.0": 2025.4, "5.1": 2025.8}
+_RELEASES = {
+    "3.0": 2023.4,
+    "3.1": 2023.8,
+    "4.0": 2024.4,
+    "4.1": 2024.8,
+    "5.0": 2025.4,
+    "5.1": 2025.8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +111,14 @@ def _refusal(cells: Mapping[str, str], gpu: GpuModel | None, model: LlmModel | N
         "model_unknown": model is None,
         "cpu_offload_not_modelled": "offload" in layout.lower(),
         "layout_not_stated": "not stated" in layout,
-        "batch_not_stated": not has_batch and (metric == "step_s" or "PP=" in layout)
+        "batch_not_stated": not has_batch
+        and (metric == "step_s" or "PP=" in layout)
         and metric != "mfu",
     }
     return next((reason for reason, holds in checks.items() if holds), "")
 
 
-def _with_setup(
-    bare: Row, cells: Mapping[str, str], *, gpu: GpuModel, model: LlmModel
-) -> Row:
+def _with_setup(bare: Row, cells: Mapping[str, str], *, gpu: GpuModel, model: LlmModel) -> Row:
     layout, text = cells["parallelism"], f"{cells['source']} {cells['parallelism']}"
     stack = stack_of(text)
     precision, is_told = precision_of(cells["precision"], gpu, stack=stack)
@@ -200,9 +206,7 @@ def _layout(
     return split, sequences
 
 
-def _sequences(
-    cells: Mapping[str, str], *, sequence: int, data: int, pipeline: int
-) -> float:
+def _sequences(cells: Mapping[str, str], *, sequence: int, data: int, pipeline: int) -> float:
     text = cells["parallelism"]
     stated = number_of(text, "GBS")
     if stated:

@@ -56,7 +56,9 @@ _GPUS = (
     (r"TPU-v5e", "TPUv5e"),
     (r"TPU-v5p", "TPUv5p"),
 )
-_HF = re.compile(r"QwenLM|deepspeed|LLaMA-Factory|huggingface|peft|stas00|unsloth|Dettmers", re.IGNORECASE)
+_HF = re.compile(
+    r"QwenLM|deepspeed|LLaMA-Factory|huggingface|peft|stas00|unsloth|Dettmers", re.IGNORECASE
+)
 _PLAIN = re.compile(
     r"llm-foundry|torchtitan|torchtune|fms-fsdp|pytorch/ao|Automodel|InternEvo|IBM FSDP|paxml|"
     r"litgpt|awsome-distributed|FSDP selective"

@@ -1,7 +1,7 @@
 """Training estimates against published measurements: each row a fact with its source.
 
 The tolerance is what the fitted formula reaches on data that it was not fitted to:
-half of the steps within 11 %.
+half of the steps within 10 %.
 """
 
 import statistics
@@ -12,7 +12,8 @@ import pytest
 from broker.domain.gpu import Precision
 from broker.domain.workload import Method, TrainingStack
 from broker.specs.load import Specs
-from solver.sizing.training_time import Split, Wires, gpu_tokens, job, step_s
+from solver.sizing.training_estimate import Setup, training_estimate
+from solver.sizing.training_facts import Split, Wires
 
 MEGATRON = "NVIDIA-NeMo/Megatron-Bridge performance-summary-archive"
 
@@ -32,6 +33,7 @@ class Step:
     sequence_length: int
     between_gb_per_s: float
     measured: float
+    year: float = 2025.0
 
 
 FULL, LORA = Method.FULL, Method.LORA
@@ -172,19 +174,23 @@ STEPS = (
 
 def step_error(specs: Specs, step: Step) -> float:
     gpu = specs.gpu(step.gpu)
-    work = job(
-        gpu=gpu,
-        model=specs.llm(step.model),
-        precision=step.precision,
-        method=step.method,
-        stack=step.stack,
-        sequence_length=step.sequence_length,
-    )
-    assert work is not None
+    rack = 64.0 if step.gpu == "GB200" else 0.0
     assert gpu.link_gb_per_s is not None
-    wires = Wires(gpu.link_gb_per_s, step.between_gb_per_s, 8)
-    time_s = step_s(work, step.split, wires)
-    return gpu_tokens(work, step.split) / time_s / step.measured - 1
+    found = training_estimate(
+        Setup(
+            gpu=gpu,
+            model=specs.llm(step.model),
+            precision=step.precision,
+            method=step.method,
+            stack=step.stack,
+            sequence_length=step.sequence_length,
+            split=step.split,
+            wires=Wires(gpu.link_gb_per_s, step.between_gb_per_s, 8.0, domain_gpus=rack),
+            year=step.year,
+        )
+    )
+    assert found is not None
+    return found.tokens_per_s / step.gpus / step.measured - 1
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -192,8 +198,8 @@ def test_a_training_speed_is_within_a_third_of_what_was_measured(specs: Specs, s
     assert abs(step_error(specs, step)) < 0.33
 
 
-def test_half_of_the_training_speeds_are_within_eleven_percent(specs: Specs) -> None:
-    assert statistics.median(abs(step_error(specs, step)) for step in STEPS) < 0.11
+def test_half_of_the_training_speeds_are_within_ten_percent(specs: Specs) -> None:
+    assert statistics.median(abs(step_error(specs, step)) for step in STEPS) < 0.10
 
 
 def test_qlora_on_one_gpu_is_within_its_wide_band(specs: Specs) -> None:
@@ -204,14 +210,19 @@ def test_qlora_on_one_gpu_is_within_its_wide_band(specs: Specs) -> None:
     model = specs.llm("llama-2-7b").model_copy(
         update={"params_b": 7.72, "active_params_b": 7.72, "vocab": 151_936}
     )
-    work = job(
-        gpu=specs.gpu("A100-80-SXM"),
-        model=model,
-        precision=Precision.BF16,
-        method=Method.QLORA,
-        stack=TrainingStack.HF,
-        sequence_length=4096,
+    found = training_estimate(
+        Setup(
+            gpu=specs.gpu("A100-80-SXM"),
+            model=model,
+            precision=Precision.BF16,
+            method=Method.QLORA,
+            stack=TrainingStack.HF,
+            sequence_length=4096,
+            split=Split(1, 1, 1, 0, 1, 8, recomputation=True),
+            wires=Wires(300.0, 50.0, 8.0),
+            year=2023.8,
+        )
     )
-    assert work is not None
-    time_s = step_s(work, Split(1, 1, 1, 0, 1, 8, recomputation=True), Wires(300, 50, 8))
-    assert time_s == pytest.approx(11.6, rel=0.35)
+    assert found is not None
+    assert found.step_s == pytest.approx(11.6, rel=0.35)
+    assert "QLoRA: single runs are up to 2 times off" in found.doubts

@@ -4,9 +4,13 @@ import math
 
 import pytest
 
+from broker.specs.tables import read_table, text
 from solver.sizing.restarts import (
+    billed_hours,
     checkpoint_pause_s,
+    forecast_up_h,
     gang_rate_per_hour,
+    makespan_range,
     spot_rate_per_hour,
     startup_s,
     useful_share,
@@ -89,3 +93,49 @@ def test_spot_replay_keeps_three_quarters_useful() -> None:
     interval_s = young_interval_s(pause_s=60, up_s=up_s)
     share = useful_share(interval_s=interval_s, pause_s=60, restart_s=180, up_s=up_s)
     assert 0.75 < share < 0.89
+
+
+def test_billed_hours_are_those_of_daly() -> None:
+    # two segments of 1 h with a pause of 0.1 between, restart 0.2, U 10:
+    # 10·(e^0.02 − 1) + e^0.02·10·((e^0.11 − 1) + (e^0.1 − 1))
+    restart = math.exp(0.02)
+    expected = 10 * (restart - 1) + restart * 10 * (math.expm1(0.11) + math.expm1(0.1))
+    found = billed_hours(work_h=2.0, interval_h=1.0, pause_h=0.1, restart_h=0.2, up_h=10.0)
+    assert found == pytest.approx(expected)
+
+
+def test_work_without_interruptions_is_billed_as_it_is() -> None:
+    found = billed_hours(work_h=5.0, interval_h=1.0, pause_h=0.01, restart_h=0.1, up_h=1e9)
+    assert found == pytest.approx(5.0 + 4 * 0.01 + 0.1)
+
+
+def test_a_forecast_stands_between_the_past_and_what_zones_have_in_common() -> None:
+    assert forecast_up_h([], losses=0) == 8.0
+    steady = forecast_up_h([2.0] * 100, losses=100)
+    # mean (200 + 32)/104 = 2.23, every hour lies in an up time of 2: √(2.23 × 2)
+    assert steady == pytest.approx(math.sqrt(232 / 104 * 2.0))
+    mixed = forecast_up_h([0.1] * 50 + [39.0] * 5, losses=55)
+    assert mixed > sum([0.1] * 50 + [39.0] * 5) / 55
+
+
+def test_the_range_of_a_makespan_starts_at_the_work_and_widens_with_losses() -> None:
+    calm = makespan_range(work_h=4.0, billed_h=4.2, up_h=50.0, down_h=1.0)
+    wild = makespan_range(work_h=4.0, billed_h=6.0, up_h=1.0, down_h=2.0)
+    assert calm[0] == 4.0
+    assert calm[1] < wild[1]
+    assert wild[0] > 4.0
+    assert wild[0] < 6.0 + 6 * 2.0 < wild[1]
+
+
+def test_bamboo_clusters_lose_nodes_as_published() -> None:
+    """Instance-hours per loss of the project's table: V100 1.6 and T4 1.8 on AWS (NSDI 2023)."""
+    lived: dict[str, float] = {}
+    losses: dict[str, int] = {}
+    for row in read_table("spot_lifetimes.csv"):
+        name = text(row, "trace")
+        hours = (float(text(row, "removed_s")) - float(text(row, "added_s"))) / 3600
+        lived[name] = lived.get(name, 0.0) + hours
+        losses[name] = losses.get(name, 0) + (text(row, "removed") == "1")
+    found = {name: lived[name] / losses[name] for name in lived}
+    assert found["bamboo-p3-aws"] == pytest.approx(1.6, abs=0.06)
+    assert found["bamboo-g4dn-aws"] == pytest.approx(1.8, abs=0.06)

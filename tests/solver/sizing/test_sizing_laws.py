@@ -26,8 +26,8 @@ from solver.sizing.serving import (
 from solver.sizing.serving_facts import Replica
 from solver.sizing.serving_facts import Split as Group
 from solver.sizing.serving_memory import room, sequence_gib
+from solver.sizing.training_facts import Split, Spread, one_spread
 from solver.sizing.training_memory import Task, activation_bytes, weights_and_states
-from solver.sizing.training_time import Split
 
 BISECTION = 3e-4
 """The largest rate is found to 0.02 %, so a law may seem broken by as much."""
@@ -326,8 +326,8 @@ def test_sharding_saves_memory_and_longer_sequences_cost_it(
 ) -> None:
     model = tables.llm(name)
 
-    def split(zero_stage: int) -> Split:
-        return Split(1, 1, data, zero_stage, 1, 4, recomputation=False)
+    def split(zero_stage: int) -> Spread:
+        return one_spread(Split(1, 1, data, zero_stage, 1, 4, recomputation=False))
 
     def task(length: int) -> Task:
         return Task(model, Method.FULL, Precision.BF16, TrainingStack.TORCH, length)
