@@ -16,6 +16,7 @@ from broker.settings import Settings
 from broker.specs.load import Specs
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
+from solver.milp.start import NOWHERE, Start
 
 Progress = Callable[[str], None]
 WORKERS = 2
@@ -61,10 +62,11 @@ class Ground:
         return max(0.0, self.ends_at_s - self.clock())
 
     def limits(self, share: float = 1.0) -> Limits:
-        """Give each solve the gap of the plan, and a share of the time that is left."""
+        """Give each solve the gap of the plan, a share of the time that is left, and a start."""
         settings = self.plan.settings
         time_limit_s = max(_SHORTEST_S, self.left_s * min(1.0, share))
-        return Limits(settings.gap_fraction, time_limit_s, settings.seed)
+        start = Start.of(self.plan) if self.plan.purchases else NOWHERE
+        return Limits(settings.gap_fraction, time_limit_s, settings.seed, start)
 
     def exact_limits(self, share: float = 1.0) -> Limits:
         """Give a solve a share of the time to close the gap."""

@@ -26,6 +26,10 @@ from broker.specs.load import Specs
 from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
 
+_LEAST_SHARE = 0.25
+"""The part of the time that each solve may take, however many there are: a few answers, dear lines
+first, are worth more than many solves that all end too soon."""
+
 _SHOWN_UNFIT = 3
 _SHOWN_CHEAPER = 2
 
@@ -52,9 +56,11 @@ def reasons(ground: Ground) -> Reasons:
     """Explain every line of a plan; lines come before rules where the time is short."""
     rules = rules_in_force(ground)
     found = lines(ground.plan)
-    limits = ground.limits(share=2 / max(1, len(found) + len(rules)))
+    limits = ground.limits(share=max(_LEAST_SHARE, 2 / max(1, len(found) + len(rules))))
     ground.progress(f"planning without each of {len(found)} lines, and under looser rules")
-    asked = [_ask(ground, line, limits) for line in found]
+    dear_first = sorted(found, key=lambda one: -one.purchase.usd)
+    asks = {line.id: _ask(ground, line, limits) for line in dear_first}
+    asked = [asks[line.id] for line in found]
     looser = start_loosening(ground, rules, limits)
     others = [_runner_up(ground, one) for one in asked]
     unfit = [_unfit(ground, one) for one in asked]
