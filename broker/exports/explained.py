@@ -1,6 +1,7 @@
 """What `explain` found out about a plan, in sentences for a report."""
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from broker.domain.explanation import (
     CommitmentReason,
@@ -18,6 +19,7 @@ from broker.domain.explanation import (
 from broker.exports.extras import Told
 
 _SHOWN = 3
+_CENT = Decimal("0.01")
 
 
 def told(explanation: Explanation) -> tuple[Told, ...]:
@@ -114,7 +116,9 @@ def _other(other: OtherPlan) -> str:
 
 
 def _between(one: UsdRange) -> str:
-    least, most = f"{one.least_usd:,.2f}", f"{one.most_usd:,.2f}"
+    least, most = (  # adding nothing takes the sign off a zero
+        f"{usd.quantize(_CENT) + 0:,.2f}" for usd in (one.least_usd, one.most_usd)
+    )
     return most if least == most else f"{least} to {most}"
 
 

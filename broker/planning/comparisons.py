@@ -69,14 +69,7 @@ def solve_beside(
         beside = StrategySearches(first, replace(limits, gap_fraction=gap), pool, budget)
         searches = [first.run(), *(beside.run(one) for one in narrower)]
         found = run_all(searches, lambda done: progress(f"solved: {done.name}"))
-    by_name = {one.strategy.name: one for one in found}
-    results = [
-        by_name[one.name]
-        if same is None
-        else replace(by_name[same[0]], strategy=one, choice=same[1])
-        for one, same in zip(every, alike, strict=True)
-    ]
-    solved, *compared = _with_each_others_plans(results)
+    solved, *compared = _with_each_others_plans(_of_every(every, alike, found))
     return Solved(
         joint=_joint_optimum(solved, limits),
         comparisons=tuple(_comparison(one, gap) for one in compared if _is_known(one)),
@@ -87,6 +80,21 @@ def solve_beside(
             if one.optimum is None and one.is_settled and (remark := why_none(one.strategy))
         ),
     )
+
+
+def _of_every(
+    every: Sequence[Strategy],
+    alike: Sequence[tuple[StrategyName, Choice] | None],
+    found: Sequence[Compared],
+) -> list[Compared]:
+    """Give what was found to every strategy: its own, or that of the one that it is alike to."""
+    by_name = {one.strategy.name: one for one in found}
+    return [
+        by_name[one.name]
+        if same is None
+        else replace(by_name[same[0]], strategy=one, choice=same[1])
+        for one, same in zip(every, alike, strict=True)
+    ]
 
 
 def _is_known(compared: Compared) -> bool:

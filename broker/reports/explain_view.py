@@ -28,6 +28,7 @@ from broker.reports.layout import printable
 CENT = Decimal("0.01")
 _SMALL_USD = Decimal("0.1")
 _SHOWN = 3
+_MOST_NAMES = 12
 
 
 def explanation_page(explanation: Explanation) -> RenderableType:
@@ -69,7 +70,9 @@ def entry_words(entry: EntryPrice) -> str:
 
 def range_words(between: UsdRange) -> str:
     """Write a difference with its sign: +12.40 USD, or +8.00 to +12.40 USD."""
-    least, most = f"{between.least_usd:+,.2f}", f"{between.most_usd:+,.2f}"
+    least, most = (  # adding nothing takes the sign off a zero
+        f"{usd.quantize(CENT) + 0:+,.2f}" for usd in (between.least_usd, between.most_usd)
+    )
     return f"{most} USD" if least == most else f"{least} to {most} USD"
 
 
@@ -176,7 +179,8 @@ def _rules(rules: Sequence[RuleWorth]) -> RenderableType:
     ):
         names = [_rule_name(one, rules) for one in rules if one.outcome is outcome]
         if names:
-            parts.append(Text(f"{said}: {', '.join(names)}"))
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            parts.append(Text(f"{said}: {', '.join(names[:_MOST_NAMES])}{more}"))
     return Group(*parts)
 
 

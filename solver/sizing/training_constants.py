@@ -1,9 +1,10 @@
 """Constants of the training formulas. Datasheet values come from GpuModel, never from here.
 
 `TIME` and `MEMORY` are what `tools/accuracy/fit_training.py` and `fit_memory.py` printed on
-2026-11-28: one global set each, least robust relative error over the project's own tables of public measurements
-(broker/specs/measurements_training.csv, measurements_memory_training.csv, each row with its
-source). Nothing is fitted to a row, a GPU model or a network. The rest is physical, or read.
+2026-11-28: one global set each, least robust relative error over the project's own tables of public
+measurements (broker/specs/measurements_training.csv, measurements_memory_training.csv, each row
+with its source). Nothing is fitted to a row, a GPU model or a network. What stands below them is
+physical, or read.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class TimeConstants:
     uneven_context_factor: float
     """Causal attention over context-parallel ranks that no stack but the tuned ones balances."""
     memory_passes: float
-    """16-bit reads and writes of a hidden value per layer: norms, activations, rotary, residuals."""
+    """16-bit reads and writes of a hidden value per layer: norms, rotary, gates, residuals."""
     expert_passes: float
     """The same of the values that are handed to experts and back, per token and expert."""
     expert_factor: float

@@ -6,6 +6,7 @@ from enum import IntEnum
 from broker.domain.gpu import GpuModel, Precision
 from broker.domain.workload import TrainingStack
 from solver.sizing.accelerators import GpuClass, gpu_class
+from solver.sizing.training_constants import OLD_KERNELS_UNTIL
 
 
 class Rating(IntEnum):
@@ -84,10 +85,9 @@ def rating(*, gpu: GpuModel, precision: Precision) -> Rating:
     return Rating[name]
 
 
-def attention_kernels(
-    *, gpu: GpuModel, stack: TrainingStack, is_outdated: bool
-) -> AttentionKernels:
+def attention_kernels(*, gpu: GpuModel, stack: TrainingStack, year: float) -> AttentionKernels:
     """Say which attention kernels run: outdated ones are for plain stacks of before mid 2025."""
+    is_outdated = year < OLD_KERNELS_UNTIL
     if gpu.architecture in _OLDER:
         return AttentionKernels.OLDER_GPU
     if is_outdated and stack is not TrainingStack.TUNED and gpu.architecture == "Hopper":

@@ -23,6 +23,10 @@ from solver.sizing.training_efficiency import STACKS, attention_kernels, rating
 Number: TypeAlias = float | NDArray[np.float64]
 Flag: TypeAlias = bool | NDArray[np.bool_]
 FULL_SHARDING = 3
+_MOST_EXPERTS = 0.9
+"""Of the parameters that work on a token: attention and embeddings are the rest."""
+
+_SIXTEEN_BIT = (Precision.BF16, Precision.FP16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,9 @@ class Split:
     """How a step is split: sizes of each parallel axis, sharding, micro-batches, recomputation.
 
     `expert` GPUs, of those of a pipeline stage, hold whole experts of a sparse model.
-    `selective` recomputes the cheap operators of a layer, `recomputation` all of it. `micro_batches`
-    are those of a rank in a step; a fraction where a measured batch does not divide.
+    `selective` recomputes the cheap operators of a layer, `recomputation` all of it.
+    `micro_batches` are those of a rank in a step; a fraction where a measured batch does not
+    divide.
     """
 
     tensor: int
@@ -113,7 +118,6 @@ class Job:
     experts: Number
     experts_per_token: Number
     expert_width: Number
-    is_sparse: Number
     peak_tflops: Number
     peak_16_tflops: Number
     memory_gb_per_s: Number
@@ -124,6 +128,11 @@ class Job:
     year: Number
     is_encoder: Number = 0.0
     """A bidirectional model, whose tokens see all others."""
+
+    @property
+    def is_sparse(self) -> Number:
+        """Say whether a token passes through some experts of many."""
+        return choose(self.experts > 1, 1.0, 0.0)
 
 
 def spread_of(splits: Sequence[Split]) -> Spread:
@@ -152,13 +161,9 @@ def job(
     year: float = fixed.PLANNED_YEAR,
 ) -> Job | None:
     """Gather the figures of a run on a GPU; None where it lacks the precision."""
-    peak = trained_tflops(gpu=gpu, precision=precision)
-    if peak is None or gpu.bf16_tflops is None:
+    peak, peak_16 = trained_tflops(gpu=gpu, precision=precision), gpu.bf16_tflops
+    if peak is None or peak_16 is None:
         return None
-    first, last = fixed.SOFTWARE_YEARS
-    is_outdated = year < fixed.OLD_KERNELS_UNTIL
-    step_params = model.active_params_b * BILLION - input_embedding_params(model)
-    experts = min(expert_step_params(model), 0.9 * step_params)
     return Job(
         is_full=float(method is Method.FULL),
         is_quantized=float(method is Method.QLORA),
@@ -170,20 +175,19 @@ def job(
         kv_width=kv_width(model),
         params=model.params_b * BILLION,
         expert_params=expert_params(model),
-        dense_step_params=step_params - experts,
-        expert_step_params=experts,
+        dense_step_params=_step_params(model)[0],
+        expert_step_params=_step_params(model)[1],
         experts=float(model.experts or 1),
         experts_per_token=float(model.experts_per_token or 1),
         expert_width=float(model.moe_intermediate or 1),
-        is_sparse=float(model.is_moe),
         peak_tflops=peak,
-        peak_16_tflops=gpu.bf16_tflops,
+        peak_16_tflops=peak_16,
         memory_gb_per_s=gpu.memory_gb_per_s,
         rating=float(rating(gpu=gpu, precision=precision)),
-        attention=float(attention_kernels(gpu=gpu, stack=stack, is_outdated=is_outdated)),
+        attention=float(attention_kernels(gpu=gpu, stack=stack, year=year)),
         stack=float(STACKS.index(stack)),
-        is_low_precision=float(precision not in (Precision.BF16, Precision.FP16)),
-        year=min(max(year, first), min(last, _mature_year(gpu))),
+        is_low_precision=float(precision not in _SIXTEEN_BIT),
+        year=_software_year(year, gpu),
     )
 
 
@@ -196,9 +200,18 @@ def trained_tflops(*, gpu: GpuModel, precision: Precision) -> float | None:
     return 1 / (share / peak + (1 - share) / gpu.fp8_tflops)
 
 
-def _mature_year(gpu: GpuModel) -> float:
-    """Give the year after which software for a GPU hardly gets faster."""
-    return (gpu.release_year or fixed.REFERENCE_YEAR) + fixed.YEARS_TO_MATURE
+def _step_params(model: LlmModel) -> tuple[float, float]:
+    """Count the parameters that work on one token: those of all tokens, and of routed experts."""
+    working = model.active_params_b * BILLION - input_embedding_params(model)
+    experts = min(expert_step_params(model), _MOST_EXPERTS * working)
+    return working - experts, experts
+
+
+def _software_year(year: float, gpu: GpuModel) -> float:
+    """Limit the age of software to what was measured, and to when it was mature for the GPU."""
+    first, last = fixed.SOFTWARE_YEARS
+    mature = (gpu.release_year or fixed.REFERENCE_YEAR) + fixed.YEARS_TO_MATURE
+    return min(max(year, first), last, mature)
 
 
 def attention_layers(model: LlmModel, sequence_length: int) -> float:
@@ -266,7 +279,7 @@ def domain_gpus(spread: Spread, wires: Wires) -> Number:
 
 
 def held_params(job: Job, spread: Spread) -> Number:
-    """Count the parameters that a GPU has before sharding: experts are dealt out whole, or split."""
+    """Count the parameters that a GPU has before sharding; experts are dealt out, or split."""
     return held(job.params, job.expert_params, spread)
 
 

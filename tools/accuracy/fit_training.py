@@ -1,8 +1,8 @@
 """Fit the constants of training steps anew, and print them as they stand in solver/sizing.
 
-    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py            # constants
-    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py --bands    # bands, too
-    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py --errors   # held out
+    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py           # constants
+    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py --bands   # bands, too
+    PYTHONPATH=tools/accuracy .venv/bin/python tools/accuracy/fit_training.py --errors  # held out
 
 The measurements are broker/specs/measurements_training.csv. Bands and errors take a minute or two:
 they come from 30 held-out halves, and from leaving out each GPU generation.

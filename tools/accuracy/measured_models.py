@@ -8,7 +8,6 @@ hidden = 128 × layers, as scaling studies chose.
 import csv
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 
 from broker.domain.llm import LlmModel
@@ -42,10 +41,13 @@ _ALIASES: Mapping[str, str] = {
 _NOISE = re.compile(r"\(.*?\)|\blora\b|\breplica\b|\bibm\b|\b\d-node\b")
 
 
-def find_model(name: str, params_b: str, specs: Specs) -> LlmModel | None:
+Models = Mapping[str, LlmModel]
+"""Networks by the letters and digits of their names."""
+
+
+def find_model(name: str, params_b: str, known: Models) -> LlmModel | None:
     """Find a measured network by its name, or make one of its size; None where neither is told."""
     key = _key(_NOISE.sub("", name.lower()))
-    known = {_key(one): model for one, model in {**measured_models(), **specs.llms}.items()}
     if key == "llama2" and params_b:
         key = f"llama2{float(params_b):.0f}b"
     found = known.get(_key(_ALIASES.get(key, ""))) or known.get(key)
@@ -54,11 +56,11 @@ def find_model(name: str, params_b: str, specs: Specs) -> LlmModel | None:
     return generic(float(params_b)) if params_b else None
 
 
-@lru_cache(maxsize=1)
-def measured_models() -> Mapping[str, LlmModel]:
-    """Read the table of older networks, by name."""
+def measured_models(specs: Specs) -> Models:
+    """Read the table of older networks, and put the project's own beside them."""
     with _TABLE.open(encoding="utf-8", newline="") as lines:
-        return {row["name"]: _model(row) for row in csv.DictReader(lines)}
+        older = {row["name"]: _model(row) for row in csv.DictReader(lines)}
+    return {_key(name): model for name, model in {**older, **specs.llms}.items()}
 
 
 def generic(params_b: float) -> LlmModel:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from measured_models import find_model
+from measured_models import Models, find_model, measured_models
 from training_text import method_of, number_of, stack_of
 
 from broker.domain.gpu import Precision
@@ -37,7 +37,8 @@ _VENDOR = re.compile(r"Unsloth Requirements|hiyouga/LLaMA-Factory README|estimat
 class MemoryRow:
     """One peak, or one verdict: `peak` in bytes on each GPU, None where only the verdict is told.
 
-    `unit_bytes` is one unit of the table on each GPU: some sources sum over GPUs. `extra_bytes` is what the tool that was measured adds by itself, per GPU: litgpt gathers the
+    `unit_bytes` is one unit of the table on each GPU: some sources sum over GPUs. `extra_bytes` is
+    what the tool that was measured adds by itself, per GPU: litgpt gathers the
     whole model when it saves from FSDP. `least_bytes` is a peak while loading.
     `is_rough` is a reading of nvidia-smi or of whole gigabytes, or a tool that offloads by itself.
     """
@@ -63,19 +64,21 @@ class MemoryRow:
 def own_memory_rows(specs: Specs) -> list[MemoryRow]:
     """Read the project's own table."""
     text = files("broker.specs").joinpath(OWN_TABLE).read_text(encoding="utf-8")
-    return [memory_row(one, specs) for one in csv.DictReader(text.splitlines())]
+    models = measured_models(specs)
+    return [memory_row(one, models) for one in csv.DictReader(text.splitlines())]
 
 
 def read_memory_rows(path: Path, specs: Specs) -> Iterator[MemoryRow]:
     """Read a file with the columns of the project's table."""
+    models = measured_models(specs)
     with path.open(encoding="utf-8", newline="") as lines:
         for one in csv.DictReader(lines):
-            yield memory_row(one, specs)
+            yield memory_row(one, models)
 
 
-def memory_row(cells: Mapping[str, str], specs: Specs) -> MemoryRow:
+def memory_row(cells: Mapping[str, str], models: Models) -> MemoryRow:
     """Read one row, or say why it cannot be estimated."""
-    model = find_model(cells["model"], cells["params_b"], specs)
+    model = find_model(cells["model"], cells["params_b"], models)
     gpus = int(float(cells["gpus"])) if cells["gpus"] else 1
     unit = _GIB if "GiB" in cells["unit"] else _GIGA
     told = float(cells["peak_memory_gb"]) if cells["peak_memory_gb"] else 0.0
@@ -126,16 +129,34 @@ def _with_task(
     bare: MemoryRow, cells: Mapping[str, str], model: LlmModel, *, gpus: int
 ) -> MemoryRow:
     source, sharding = cells["source"], cells["sharding"]
+    task = _task(cells, model)
+    is_saved_whole = _CONSOLIDATED.search(source) is not None and "FSDP" in sharding
+    is_loaded_whole = "config_hub" in source and task.method is Method.QLORA
+    weights = 2.0 * model.params_b * _GIGA
+    rough = cells["unit"] + cells["method"] + cells["optimizer"]
+    return replace(
+        bare,
+        kind=str(task.method),
+        group=f"{source[:30]}|{model.name}|{cells['gpu']}",
+        task=task,
+        split=_split(cells, task, gpus=gpus),
+        extra_bytes=weights if is_saved_whole else 0.0,
+        least_bytes=weights if is_loaded_whole else 0.0,
+        is_vendor=_VENDOR.search(source + cells["notes"]) is not None,
+        is_rough=_ROUGH.search(rough) is not None,
+    )
+
+
+def _task(cells: Mapping[str, str], model: LlmModel) -> Task:
+    source, sharding = cells["source"], cells["sharding"]
     words = " ".join((cells["method"], cells["precision"], cells["optimizer"], cells["notes"]))
-    stack = TrainingStack.TUNED if "Primus" in source else stack_of(source + " " + sharding)
-    method = method_of(f"{cells['method']} {cells['precision']}")
-    length = int(cells["seq_len"]) if cells["seq_len"].isdigit() else _EMPTY_SEQUENCE
-    task = Task(
+    is_tuned = "Primus" in source
+    return Task(
         model=model,
-        method=method,
+        method=method_of(f"{cells['method']} {cells['precision']}"),
         precision=_precision(cells["precision"]),
-        stack=stack,
-        sequence_length=length,
+        stack=TrainingStack.TUNED if is_tuned else stack_of(f"{source} {sharding}"),
+        sequence_length=int(cells["seq_len"]) if cells["seq_len"].isdigit() else _EMPTY_SEQUENCE,
         state_bytes=_state_bytes(words, source),
         is_offloaded="CPU" in sharding or "offload" in cells["method"],
         is_eager=re.search("Korthikanti|bigscience", source) is not None,
@@ -143,20 +164,6 @@ def _with_task(
         has_chunked_loss=_is_chunked(cells),
         trains_embeddings="(emb)" in cells["method"],
         splits_sequence="tensor parallel only" not in cells["activation_checkpointing"],
-    )
-    is_saved_whole = _CONSOLIDATED.search(source) is not None and "FSDP" in sharding
-    is_loaded_whole = "config_hub" in source and method is Method.QLORA
-    weights = 2.0 * model.params_b * _GIGA
-    return replace(
-        bare,
-        kind=str(method),
-        group=f"{source[:30]}|{model.name}|{cells['gpu']}",
-        task=task,
-        split=_split(cells, task, gpus=gpus),
-        extra_bytes=weights if is_saved_whole else 0.0,
-        least_bytes=weights if is_loaded_whole else 0.0,
-        is_vendor=_VENDOR.search(source + cells["notes"]) is not None,
-        is_rough=_ROUGH.search(cells["unit"] + cells["method"] + cells["optimizer"]) is not None,
     )
 
 

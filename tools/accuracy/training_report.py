@@ -37,9 +37,9 @@ def _steps(everything: list[Row], splits: int) -> list[str]:
         "## Training: time of a step",
         "",
         (
-            f"{len(rows)} of {len(everything)} rows of `measurements_training.csv`, {splits} random "
-            "halves by network × GPU, fitted on one and judged on the other (median / 90th percentile, "
-            "means over the halves). Naive: 40 % of the dense peak."
+            f"{len(rows)} of {len(everything)} rows of `measurements_training.csv`, {splits} "
+            "random halves by network × GPU, fitted on one and judged on the other (median / 90th "
+            "percentile, means over the halves). Naive: 40 % of the dense peak."
         ),
         "",
         "| class | rows | median / p90 | known | goal | naive median |",
@@ -135,8 +135,8 @@ def _memory(specs: Specs, splits: int) -> list[str]:
         (
             f"The 90 % band ({MEMORY_BAND[0]:.2f} to {MEMORY_BAND[1]:.2f} of the estimate) holds "
             f"{held:.0%}; one fitted anew would be {low:.2f} to {high:.2f}. Allocator peaks "
-            "leave out readings of nvidia-smi and whole gigabytes, and tools that offload by themselves. "
-            "The tail is of runs whose optimizer or recomputation is not told."
+            "leave out readings of nvidia-smi and whole gigabytes, and tools that offload by "
+            "themselves. The tail is of runs whose optimizer or recomputation is not told."
         ),
         "",
     ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
-from measured_models import find_model
+from measured_models import Models, find_model, measured_models
 from training_text import (
     find_gpu,
     method_of,
@@ -75,19 +75,24 @@ class Row:
 def own_rows(specs: Specs) -> list[Row]:
     """Read the project's own table."""
     text = files("broker.specs").joinpath(OWN_TABLE).read_text(encoding="utf-8")
-    return [row_of(one, specs) for one in csv.DictReader(text.splitlines())]
+    models = measured_models(specs)
+    return [row_of(one, specs, models) for one in csv.DictReader(text.splitlines())]
 
 
 def read_rows(path: Path, specs: Specs) -> Iterator[Row]:
     """Read a file with the columns of the project's table."""
+    models = measured_models(specs)
     with path.open(encoding="utf-8", newline="") as lines:
         for one in csv.DictReader(lines):
-            yield row_of(one, specs)
+            yield row_of(one, specs, models)
 
 
-def row_of(cells: Mapping[str, str], specs: Specs) -> Row:
+def row_of(cells: Mapping[str, str], specs: Specs, models: Models) -> Row:
     """Read one row, or say why it cannot be estimated."""
-    gpu, model = find_gpu(cells["gpu"], specs), find_model(cells["model"], cells["params_b"], specs)
+    gpu, model = (
+        find_gpu(cells["gpu"], specs),
+        find_model(cells["model"], cells["params_b"], models),
+    )
     bare = Row(
         id=cells["id"],
         gpu=gpu.name if gpu else cells["gpu"],

@@ -17,7 +17,7 @@ from broker.exports.lines import Line, lines
 from broker.planning.case import build_case
 from broker.planning.explaining.cases import without_offers
 from broker.planning.explaining.compared import other_plan
-from broker.planning.explaining.ground import Ground
+from broker.planning.explaining.ground import WORKERS, Ground
 from broker.planning.explaining.rivals import Rivals, Work, main_work, rivals_of, used_up
 from broker.planning.explaining.rule_worth import rule_worth, rules_in_force, start_loosening
 from broker.planning.freshness import Freshness
@@ -26,9 +26,9 @@ from broker.specs.load import Specs
 from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
 
-_LEAST_SHARE = 0.25
-"""The part of the time that each solve may take, however many there are: a few answers, dear lines
-first, are worth more than many solves that all end too soon."""
+_LEAST_SHARE, _LEAST_RULE_SHARE = 0.25, 0.1
+"""The part of the time that a line's solve may take, and a rule's, however many there are: a few
+answers, dear lines first, are worth more than many solves that all end too soon."""
 
 _SHOWN_UNFIT = 3
 _SHOWN_CHEAPER = 2
@@ -56,12 +56,13 @@ def reasons(ground: Ground) -> Reasons:
     """Explain every line of a plan; lines come before rules where the time is short."""
     rules = rules_in_force(ground)
     found = lines(ground.plan)
-    limits = ground.limits(share=max(_LEAST_SHARE, 2 / max(1, len(found) + len(rules))))
+    even = WORKERS / max(1, len(found) + len(rules))
+    limits = ground.limits(share=max(_LEAST_SHARE, even))
     ground.progress(f"planning without each of {len(found)} lines, and under looser rules")
     dear_first = sorted(found, key=lambda one: -one.purchase.usd)
     asks = {line.id: _ask(ground, line, limits) for line in dear_first}
     asked = [asks[line.id] for line in found]
-    looser = start_loosening(ground, rules, limits)
+    looser = start_loosening(ground, rules, ground.limits(share=max(_LEAST_RULE_SHARE, even)))
     others = [_runner_up(ground, one) for one in asked]
     unfit = [_unfit(ground, one) for one in asked]
     results = ground.all_of(looser)

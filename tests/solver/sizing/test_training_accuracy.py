@@ -24,6 +24,7 @@ def tools() -> Iterator[Mapping[str, ModuleType]]:
         import judge_memory  # noqa: PLC0415 - a tool, no package
         import judge_training  # noqa: PLC0415 - a tool, no package
         import judging  # noqa: PLC0415 - a tool, no package
+        import measured_models  # noqa: PLC0415 - a tool, no package
         import training_rows  # noqa: PLC0415 - a tool, no package
 
         yield {
@@ -31,6 +32,7 @@ def tools() -> Iterator[Mapping[str, ModuleType]]:
             "training": judge_training,
             "judging": judging,
             "rows": training_rows,
+            "models": measured_models,
         }
     finally:
         sys.path.remove(str(TOOLS))
@@ -95,7 +97,8 @@ def test_a_row_is_read_as_it_was_laid_out(tools: Mapping[str, ModuleType], specs
         "source": "MLPerf Training v4.1 closed results",
         "source_date": "2024-11",
     }
-    row = tools["rows"].row_of(cells, specs)
+    models = tools["models"].measured_models(specs)
+    row = tools["rows"].row_of(cells, specs, models)
     assert row.reason == ""
     setup = row.setup
     split = setup.split
@@ -106,7 +109,7 @@ def test_a_row_is_read_as_it_was_laid_out(tools: Mapping[str, ModuleType], specs
     assert row.step_s == pytest.approx(4_194_304 / (700 * 512))
     # a limit of 500 of 700 W leaves the cube root of it of the clock
     assert setup.gpu.bf16_tflops == pytest.approx(989 * (500 / 700) ** (1 / 3))
-    untold = tools["rows"].row_of({**cells, "metric": "time_to_train_min"}, specs)
+    untold = tools["rows"].row_of({**cells, "metric": "time_to_train_min"}, specs, models)
     assert untold.reason == "work_not_stated"
 
 

@@ -49,7 +49,6 @@ JOB = Job(
     experts=1.0,
     experts_per_token=1.0,
     expert_width=1.0,
-    is_sparse=0.0,
     peak_tflops=1000.0,
     peak_16_tflops=1000.0,
     memory_gb_per_s=3000.0,
@@ -101,7 +100,7 @@ def test_a_windowed_layer_counts_by_what_its_tokens_see(specs: Specs) -> None:
     assert attention_layers(specs.llm("gpt-oss-120b"), 4096) == pytest.approx(18 + 18 / 16)
 
 
-def test_launches_are_a_floor(specs: Specs) -> None:
+def test_launches_are_a_floor() -> None:
     assert at_least(3.0, 0.0) == pytest.approx(3.0)
     assert at_least(1.0, 1.0) == pytest.approx(2**0.25)
     tiny = replace(JOB, stack=2.0, dense_step_params=1e6, attention_layers=0.0, hidden=64.0)
@@ -172,7 +171,7 @@ def test_what_traffic_can_hide_behind() -> None:
 
 
 def test_experts_are_dealt_out_and_fetched_over_the_slower_link_beyond_a_node() -> None:
-    sparse = replace(JOB, is_sparse=1.0, experts=64.0, experts_per_token=8.0, expert_params=6e9)
+    sparse = replace(JOB, experts=64.0, experts_per_token=8.0, expert_params=6e9)
     near = Split(1, 1, 16, 1, 1, 4, recomputation=False, expert=8)
     far = replace(near, expert=16)
     assert held_params(sparse, one_spread(near)) == pytest.approx(1e9 + 6e9 / 8)
