@@ -95,6 +95,11 @@ def check_has_plan(made: "Plan") -> None:
     """
     from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
 
+    if made.is_undecided:
+        raise NoFeasiblePlanError(
+            "no plan was found before the time limit, nor was it proven that there is none",
+            hint="give more time with --time-limit",
+        )
     if made.status is Status.INFEASIBLE:
         reasons = "\n  ".join(made.warnings)
         raise NoFeasiblePlanError(

@@ -83,6 +83,13 @@ def _print(made: "Sweep", form: FormatName, terminal: Terminal) -> None:
 def _check_has_plan(made: "Sweep") -> None:
     from broker.domain.plan import Status  # noqa: PLC0415 - as above
 
+    if any(plan.is_undecided for plan in made.plans) and all(
+        plan.status is Status.INFEASIBLE for plan in made.plans
+    ):
+        raise NoFeasiblePlanError(
+            "no plan was found before the time limit at any point",
+            hint="give more time with --time-limit",
+        )
     if all(plan.status is Status.INFEASIBLE for plan in made.plans):
         reasons = "\n  ".join(dict.fromkeys(one for plan in made.plans for one in plan.warnings))
         raise NoFeasiblePlanError(

@@ -150,7 +150,8 @@ class Plan(Frozen):
     """A purchase plan. `total_usd` is the sum of the cost lines, and what the bound is under.
 
     No plan under the same rules and catalog costs less than `bound_usd`;
-    `gap_fraction` is (total − bound) / total.
+    `gap_fraction` is (total − bound) / total. Where there is no plan it is 0 if that is proven, and
+    1 if the time was up before one was found.
     """
 
     schema_: Literal["gpubroker.plan/1"] = Field(default="gpubroker.plan/1", alias="schema")
@@ -170,6 +171,11 @@ class Plan(Frozen):
     warnings: tuple[str, ...]
     workloads: Workloads
     offers: tuple[Offer, ...]
+
+    @property
+    def is_undecided(self) -> bool:
+        """Say whether the time was up before a plan was found, or proven not to exist."""
+        return self.status is Status.INFEASIBLE and self.gap_fraction > 0
 
     @model_validator(mode="after")
     def _total_is_sum_of_lines(self) -> Self:

@@ -97,6 +97,8 @@ def proof(plan: Plan) -> str:
     """Say how good the plan is proven to be."""
     if plan.status is Status.OPTIMAL:
         return "Proven optimal: no plan under the same rules and prices costs less."
+    if plan.is_undecided:
+        return "No plan was found in the time, nor was it proven that there is none."
     if plan.status is Status.INFEASIBLE:
         return "There is no plan: no purchase meets every rule."
     return (

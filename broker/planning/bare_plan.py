@@ -16,10 +16,15 @@ def keeps_rules(optimum: Optimum, case: Case) -> bool:
 
 def violations(optimum: Optimum, case: Case) -> tuple[Violation, ...]:
     """Hold the parts of a plan to a case; what it says of its proof and catalog is left out."""
+    return check(bare_plan(optimum, case), case)
+
+
+def bare_plan(optimum: Optimum, case: Case) -> Plan:
+    """Put the parts of a plan together, without its proof, catalog and settings."""
     offers = {offer.key: offer for offer in case.machines.values()}
     offers |= {offer.key: offer for offer in case.offers}
     used = sorted({purchase.offer for purchase in optimum.purchases} & offers.keys())
-    plan = Plan(
+    return Plan(
         status=Status.OPTIMAL,
         total_usd=optimum.total_usd,
         bound_usd=optimum.total_usd,
@@ -42,4 +47,3 @@ def violations(optimum: Optimum, case: Case) -> tuple[Violation, ...]:
         workloads=case.workloads,
         offers=tuple(offers[key] for key in used),
     )
-    return check(plan, case)

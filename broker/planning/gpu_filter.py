@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from broker.planning.known import Known
 from broker.planning.nearest import unknown
 
+_SLICE = re.compile(r"-\d+g\.\d+gb$")
+"""How the name of a MIG slice ends."""
+
 
 def matching_gpus(wanted: str, known: Known, *, common: Iterable[str] = ()) -> frozenset[str]:
     """Find the models whose name starts with the words: "h100", "A100 80GB", "rtx 4090".
 
-    A word counts in whole, so that "H20" is no H200. `common` are models to tell of where the words
+    A word counts in whole, so that "H20" is no H200; slices of a GPU are meant only where the words
+    name one. `common` are models to tell of where the words
     are near none.
 
     Raises:
@@ -19,7 +23,7 @@ def matching_gpus(wanted: str, known: Known, *, common: Iterable[str] = ()) -> f
     key = "".join(_words(wanted))
     found = {name for name in known.gpus if key and key in _openings(name)}
     if found:
-        return frozenset(found)
+        return frozenset(name for name in found if not _SLICE.search(name)) or frozenset(found)
     resolved = known.resolve_gpu(wanted)
     if isinstance(resolved, str):
         return frozenset({resolved})

@@ -16,12 +16,13 @@ from functools import partial
 from broker.domain.case import Case
 from broker.domain.plan import SMALLEST_GAP, Status
 from broker.domain.quantities import MICRO_USD
-from broker.planning.bare_plan import keeps_rules
+from broker.planning.bare_plan import bare_plan, keeps_rules
 from broker.planning.searches import Budget, Search, Share, Timed, timed_optimize
 from broker.planning.strategies import Choice, Strategy, unserved
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
+from solver.milp.start import Start
 
 _SHORTEST_SOLVE_S = 1.0
 
@@ -130,10 +131,12 @@ class StrategySearches:
         When the time is up the bound tells what was not looked at.
         """
         best, bounds, share = Compared(strategy), list[float](), Share(self.budget)
+        limits = self._limits(strategy)
         for one in ordered:
             if _is_no_better(one, best.optimum):
                 break
-            timed = yield from self.budget.in_turn(partial(self._begin, one.choice.case, share))
+            begin = partial(self._begin, one.choice.case, limits, share)
+            timed = yield from self.budget.in_turn(begin)
             if timed is None:
                 bounds.append(one.at_least_usd)
                 continue
@@ -147,11 +150,19 @@ class StrategySearches:
         is_settled = best.optimum is not None or not bounds
         return replace(best, bound_usd=_least(bounds), is_settled=is_settled)
 
-    def _begin(self, case: Case, share: Share) -> Future[Timed] | None:
+    def _limits(self, strategy: Strategy) -> Limits:
+        """Begin where the joint plan ended, where most of its offers are left."""
+        joint = self.joint.ended.result()
+        if joint.optimum is None or joint.choice is None or len(strategy.choices) > 1:
+            return self.limits
+        start = Start.of(bare_plan(joint.optimum, joint.choice.case))
+        return replace(self.limits, start=start)
+
+    def _begin(self, case: Case, limits: Limits, share: Share) -> Future[Timed] | None:
         left_s = share.left_s
-        if left_s < min(_SHORTEST_SOLVE_S, self.limits.time_limit_s):
+        if left_s < min(_SHORTEST_SOLVE_S, limits.time_limit_s):
             return None
-        return self.pool.submit(timed_optimize, case, replace(self.limits, time_limit_s=left_s))
+        return self.pool.submit(timed_optimize, case, replace(limits, time_limit_s=left_s))
 
 
 def _joint(strategy: Strategy, optimum: Optimum) -> Compared:

@@ -12,7 +12,7 @@ from broker.domain.strategies import StrategyName, split_name
 from broker.reports.bars import bar
 from broker.reports.formats import Column, Report, as_table
 from broker.reports.layout import Fit, shorten
-from broker.reports.plan_view import heading
+from broker.reports.plan_view import heading, without_plan
 
 _NOTHING = Decimal(0)
 _LONGEST_LABEL, _SHORTEST_BAR, _GAP = 40, 10, 2
@@ -93,9 +93,7 @@ def compare_report(plan: Plan) -> Report[StrategyRow]:
 def compare_page(plan: Plan, width: int) -> RenderableType:
     """Lay the comparison out for a terminal of `width` characters: table, bars, steps."""
     if plan.status is Status.INFEASIBLE:
-        return Group(
-            heading(plan, "Strategies"), Text("There is no plan.", style="bold"), *_notes(plan)
-        )
+        return Group(heading(plan, "Strategies"), without_plan(plan), *_notes(plan))
     return Group(
         heading(plan, "Strategies"),
         Text(),

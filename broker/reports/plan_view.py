@@ -37,10 +37,16 @@ def plan_report(plan: Plan) -> Report[BuyRow]:
     )
 
 
+def without_plan(plan: Plan) -> Text:
+    """Say that nothing is bought: there is no plan, or none was found in the time."""
+    said = "No plan was found in the time." if plan.is_undecided else "There is no plan."
+    return Text(said, style="bold")
+
+
 def plan_page(plan: Plan) -> RenderableType:
     """Lay a plan out for a terminal of 80 characters or more."""
     if plan.status is Status.INFEASIBLE:
-        return Group(heading(plan), Text("There is no plan.", style="bold"), *_warnings(plan))
+        return Group(heading(plan), without_plan(plan), *_warnings(plan))
     return Group(
         heading(plan),
         _proof(plan),

@@ -11,7 +11,7 @@ from broker.domain.offer import NOT_ITS_PRICE
 from broker.domain.plan import SMALLEST_GAP, Plan, Status
 from broker.reports.formats import Column, Report, as_table, plain
 from broker.reports.layout import Fit
-from broker.reports.plan_view import heading
+from broker.reports.plan_view import heading, without_plan
 
 _NOTHING = Decimal(0)
 
@@ -78,9 +78,12 @@ def what_if_page(base: Plan, changed: Plan, changes: tuple[str, ...], width: int
         *_interval(base, changed),
     ]
     report = what_if_report(base, changed, changes)
-    if report.rows:
+    missing = [one for one in (base, changed) if one.status is Status.INFEASIBLE]
+    if missing:
+        parts += [Text(), without_plan(missing[0])]
+    elif report.rows:
         parts += [Text(), Text(as_table(report, width).rstrip("\n"))]
-    elif changed.status is not Status.INFEASIBLE:
+    else:
         parts += [Text(), Text("The purchases are the same.")]
     return Group(*parts, *_new_warnings(base, changed))
 

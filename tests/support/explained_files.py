@@ -11,7 +11,7 @@ services:
   - name: chat
     model: mistral-7b
     precisions: [bf16]
-    traffic: {requests_per_s: {mean: 4, peak: 8, timezone: Europe/Berlin}}
+    traffic: {requests_per_s: {mean: 5, peak: 11, timezone: Europe/Berlin}}
     sizes:
       - {input_tokens: 600, output_tokens: 250, share: 0.8}
       - {input_tokens: 2500, output_tokens: 400, share: 0.2}

@@ -3,8 +3,10 @@ import re
 import pytest
 from report_plans import MARKUP, plan_of_nothing, report_plan
 
+from broker.domain.errors import NoFeasiblePlanError
 from broker.domain.plan import Plan
 from broker.exports.markdown import export
+from cli.plan import check_has_plan
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +59,13 @@ def test_where_there_is_no_plan_the_reasons_are_told() -> None:
     assert "There is no plan" in file.text
     assert "price is stale" in file.text
     assert "What to buy" not in file.text
+
+
+def test_a_plan_that_was_not_found_in_the_time_is_not_said_not_to_exist() -> None:
+    undecided = plan_of_nothing().model_copy(update={"gap_fraction": 1.0})
+    (file,) = export(undecided)
+    assert "No plan was found in the time, nor was it proven that there is none" in file.text
+    assert "There is no plan" not in file.text
+    with pytest.raises(NoFeasiblePlanError, match="before the time limit") as refused:
+        check_has_plan(undecided)
+    assert "--time-limit" in refused.value.hint

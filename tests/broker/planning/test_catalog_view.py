@@ -85,7 +85,7 @@ def test_the_status_of_recordings_counts_every_offer_once(
 
 
 def test_the_catalog_is_readable_while_all_of_it_is_held(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, max_usd_per_gpu_hour=Decimal("0.02"))
+    settings = Settings(data_dir=tmp_path, max_usd_per_gpu_hour=Decimal("0.021"))
     service = open_service(settings, clock=lambda: NOON)
     service.refresh(["lambda"], recorded=True)
     view = service.offers_from_store()

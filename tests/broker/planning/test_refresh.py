@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 from price_lists import GATES, NOON, PriceList, Shop, after
+from structlog import reset_defaults
 from structlog.testing import capture_logs
 
 from broker.catalog.runs import RunOutcome, RunStatus
@@ -23,6 +24,12 @@ from broker.store.place import Place
 @pytest.fixture
 def catalog(place: Place) -> Catalog:
     return open_catalog(place)
+
+
+@pytest.fixture(autouse=True)
+def every_event_is_told() -> None:
+    """Undo what a command that ran before in this process told the logs to leave out."""
+    reset_defaults()
 
 
 def refresh(

@@ -6,7 +6,7 @@ import pytest
 from explained_files import DEAR, FAR, GANG, RENTED, run_file, service_file, sheet_file
 
 from broker.domain.explanation import Relaxation
-from broker.domain.plan import Status
+from broker.domain.plan import Plan, Status
 from broker.domain.workload import Workloads
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.policy_rules import all_rules
@@ -48,18 +48,26 @@ def check_each_is_least(ground: Ground, relaxations: tuple[Relaxation, ...]) -> 
             assert one.one_step_less == rules[one.rule].said(steps[one.rule] - 1)
 
 
+def most_nodes(plan: Plan) -> int:
+    """Count the nodes of a plan's only line at its peak; a quota of one is too few."""
+    (line,) = plan.purchases
+    most = max(step.nodes for step in line.steps)
+    assert most > 1
+    return most
+
+
 def test_a_quota_is_raised_by_as_many_gpus_as_are_missing(
     ground: MakeGround, tmp_path: Path
 ) -> None:
-    """At its peak the service needs three nodes of one GPU; the quota has one."""
+    """At its peak the service needs some nodes of one GPU; the quota has one."""
     sheet = sheet_file(tmp_path, RENTED)
     free = ground(service_file(tmp_path), sheet).plan
-    assert max(step.nodes for step in free.purchases[0].steps) == 3
+    most = most_nodes(free)
     asked = ground(service_file(tmp_path, ONE_QUOTA), sheet)
     found = relaxing(asked)
     quota = next(one for one in found.relaxations if one.changes[0].rule == "quotas[0].gpus")
     (change,) = quota.changes
-    assert (change.value, change.enough, change.one_step_less) == ("1", "3", "2")
+    assert (change.value, change.enough, change.one_step_less) == ("1", f"{most}", f"{most - 1}")
     assert quota.total_usd == free.total_usd
     check_each_is_least(asked, found.relaxations)
 
@@ -107,14 +115,14 @@ def test_a_region_is_allowed_that_is_enough_and_no_more(ground: MakeGround, tmp_
 def test_rules_that_clash_only_together_are_loosened_together(
     ground: MakeGround, tmp_path: Path
 ) -> None:
-    """Three nodes are needed where one may be had, and cost more than there is."""
+    """More nodes are needed where one may be had, and cost more than there is."""
     sheet = sheet_file(tmp_path, RENTED)
     free = ground(service_file(tmp_path), sheet).plan
     asked = ground(service_file(tmp_path, f"{ONE_QUOTA}\n{SMALL_BUDGET}"), sheet)
     found = relaxing(asked)
     limits = next(one for one in found.relaxations if one.changes[0].rule == "quotas[0].gpus")
     assert [(one.rule, one.enough) for one in limits.changes] == [
-        ("quotas[0].gpus", "3"),
+        ("quotas[0].gpus", f"{most_nodes(free)}"),
         ("policy.budget_usd_per_month", f"{math.ceil(free.total_usd * 730 / 24):,}"),
     ]
     check_each_is_least(asked, found.relaxations)
