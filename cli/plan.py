@@ -54,7 +54,8 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
 
     Prices come from the catalog, or from the recordings, a sheet or a snapshot.
 
-    The plan has passed the independent check before it is shown.
+    The plan has passed the independent check before it is shown. To compare it with the best
+    single provider takes up to half of the time limit more.
 
     With --what-if the plan is made with and without the changes, and the difference is shown.
 
