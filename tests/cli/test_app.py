@@ -77,7 +77,9 @@ def test_a_wrong_setting_names_its_variable(
     monkeypatch.setenv("GPUBROKER_PROVIDER_TIMEOUT_S", "soon")
     ended = gpubroker("status")
     assert ended.code == 2
-    assert ended.err.startswith("error: GPUBROKER_PROVIDER_TIMEOUT_S")
+    assert ended.err.startswith(
+        "error: GPUBROKER_PROVIDER_TIMEOUT_S: 'soon' is not right: input should be a valid number"
+    )
 
 
 def test_a_list_setting_that_is_no_json_says_how_to_write_it(
