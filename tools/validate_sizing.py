@@ -2,7 +2,7 @@
 
     python tools/validate_sizing.py serving FILE.csv [--format json]
     python tools/validate_sizing.py training FILE.csv
-    python tools/validate_sizing.py memory FILE.csv
+    python tools/validate_sizing.py memory FILE.csv    # training peaks, or engines' start logs
 
 Prints a line a row (id, predicted, low, high, measured, label, reason) and a summary by metric, GPU
 and kind of network, beside naive baselines. `low` to `high` is the 90 % band; a row that is refused
@@ -40,7 +40,13 @@ def main() -> int:
     judge: Callable[[Path, Specs], list[Verdict]] = importlib.import_module(
         _KINDS[options.kind]
     ).judge
-    verdicts = judge(options.file, load_specs())
+    try:
+        verdicts = judge(options.file, load_specs())
+    except KeyError as lack:
+        print(
+            f"{options.file} has no column {lack}, as files of {options.kind} have", file=sys.stderr
+        )
+        return 2
     if options.format == "json":
         print(json.dumps(_as_json(verdicts, rows=not options.summary), indent=1))
         return 0

@@ -8,7 +8,7 @@ from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.workload import Service, TrainingRun
-from solver.sizing.margins import SafetyMargin, kept_share, margin_text
+from solver.sizing.margins import SafetyMargin
 from solver.sizing.serving import (
     Setting,
     arithmetics,
@@ -95,8 +95,7 @@ def training_candidates(
     Returns:
         The fastest layout that fits for each number of GPUs, and a refusal for each other number.
     """
-    share = 0.0 if safety_margin == "from_error_band" else safety_margin
-    ground = Ground(run, shape, gpu, model, spot, share)
+    ground = Ground(run, shape, gpu, model, spot, safety_margin)
     refusal = ground_refusal(ground)
     if refusal is not None:
         return [], [refusal]
@@ -107,14 +106,5 @@ def training_candidates(
         if isinstance(sized, Refusal):
             refusals.append(sized)
         else:
-            candidates.append(_at_margin(sized, safety_margin))
+            candidates.append(sized)
     return candidates, refusals
-
-
-def _at_margin(sized: TrainingCandidate, margin: SafetyMargin) -> TrainingCandidate:
-    """Slow a run to the bad end of its band where that is the margin asked for."""
-    if margin != "from_error_band":
-        return sized
-    slower = sized.tokens_per_s * kept_share(margin, sized.band)
-    said = (*sized.assumptions, margin_text(margin, sized.band))
-    return sized.model_copy(update={"tokens_per_s": slower, "assumptions": said})

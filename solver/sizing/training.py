@@ -13,6 +13,7 @@ from solver.sizing import training_constants as fixed
 from solver.sizing.accelerators import is_too_old, is_two_devices, native_tflops
 from solver.sizing.architecture import BILLION
 from solver.sizing.links import is_on_pcie, one_way_gb_per_s
+from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.restarts import (
     checkpoint_pause_s,
     gang_rate_per_hour,
@@ -28,6 +29,7 @@ from solver.sizing.training_layouts import fastest_split
 from solver.sizing.training_memory import (
     MemoryVerdict,
     Task,
+    adapter_params,
     memory_verdict,
     training_memory,
 )
@@ -46,7 +48,7 @@ class Ground:
     gpu: GpuModel
     model: LlmModel
     spot: SpotTerms | None
-    safety_margin: float
+    safety_margin: SafetyMargin
 
     def refuse(self, reason: str, detail: str, *, gpus: int | None = None) -> Refusal:
         """Say why a shape, or a number of GPUs of it, cannot do the run."""
@@ -183,7 +185,7 @@ def uptime(ground: Ground, *, nodes: int) -> Uptime:
         note = f"not restartable: no loss counted, yet {every}"
         return Uptime(1.0, 0.0, start_s, rate, (note,))
     full = run.method is Method.FULL
-    trained = ground.model.params_b * BILLION * (1.0 if full else fixed.MEMORY.adapter_share)
+    trained = ground.model.params_b * BILLION if full else adapter_params(ground.task)
     pause_s = checkpoint_pause_s(
         trained_params=trained, storage_gb_per_s=run.checkpoint.storage_gb_per_s
     )
@@ -264,7 +266,8 @@ def _candidate(
     nodes = split.gpus // int(shape.gpu_count)
     layout = _layout(split)
     tokens_per_s = ground.sequences * run.sequence_length / found.step_s
-    paced = tokens_per_s / (1 + common.OVERHEAD_SHARE) * (1 - ground.safety_margin)
+    kept = kept_share(ground.safety_margin, found.band)
+    paced = tokens_per_s / (1 + common.OVERHEAD_SHARE) * kept
     kind = "firm" if ground.spot is None else "spot"
     hours = _hours(ground, up, paced=paced)
     memory = training_memory(setup.task, one_spread(split), gpu=ground.gpu)
@@ -329,10 +332,11 @@ def _hours(ground: Ground, up: Uptime, *, paced: float) -> RunHours:
 def _assumptions(
     ground: Ground, up: Uptime, hours: RunHours, found: TrainingEstimate, *, peak_gib: float
 ) -> tuple[str, ...]:
-    overhead, margin = common.OVERHEAD_SHARE, ground.safety_margin
+    overhead, margin = common.OVERHEAD_SHARE, margin_text(ground.safety_margin, found.band)
     general = (
         f"{ground.run.stack} software stack of 2026, Adam, FlashAttention",
-        f"{overhead:.0%} over pure steps for evaluation and data; safety margin of {margin:.0%}",
+        f"{overhead:.0%} over pure steps for evaluation and data",
+        margin,
         (
             f"hours: {hours.steps_h:,.1f} steps, {hours.evaluation_h:,.1f} evaluation and data, "
             f"{hours.checkpoints_h:,.1f} checkpoints, {hours.losses_h:,.1f} lost and restarts, "
@@ -342,6 +346,8 @@ def _assumptions(
     notes: tuple[str, ...] = ()
     if ground.precision is not ground.run.precision:
         notes += (f"computed in {ground.precision.upper()}",)
+    if ground.run.method is not Method.FULL:
+        notes += (f"adapters of rank {fixed.ADAPTER_RANK} on every matrix",)
     if memory_verdict(peak_gib, ground.gpu) is MemoryVerdict.TIGHT:
         notes += (f"memory is tight: {peak_gib:,.0f} of {ground.gpu.memory_gib:,.0f} GiB",)
     if ground.spot is not None:

@@ -54,5 +54,5 @@ BANDS: Final[Mapping[tuple[Kind, Scope], Band]] = MappingProxyType(
         (Kind.ENCODER, Scope.NEW_GPU): (0.51, 1.56),
     }
 )
-MEMORY_BAND: Final[Band] = (0.61, 1.47)
+MEMORY_BAND: Final[Band] = (0.73, 1.35)
 """On a peak."""

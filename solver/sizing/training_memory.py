@@ -36,6 +36,8 @@ _GIGA = 1e9
 _HALF_BYTES = 2.0
 _MASTER_GRADIENT_BYTES = 2.0
 _FULL_STATE_BYTES = 16.0
+_PLAIN_MATRICES = 2
+"""Of an MLP without a gate."""
 _LAST_STAGE_KEEPS = 0.3
 _LAST_STAGE_SHARE = 0.5
 
@@ -45,7 +47,9 @@ class Task:
     """What is trained and how, as far as memory depends on it.
 
     `state_bytes` replaces the bytes per trained parameter (8 for weights, gradients and optimizer
-    in 16 bits); `is_offloaded` keeps optimizer and master weights in host memory;
+    in 16 bits); `adapter_params` are trained beside frozen weights, None for the usual;
+    `extra_layer_bytes` is kept per token and layer beyond the formula, as dropout before adapters;
+    `is_offloaded` keeps optimizer and master weights in host memory;
     `is_eager` is without FlashAttention, `is_compiled` with fused kernels where the stack has none
     by itself; `trains_embeddings` beside adapters.
     """
@@ -56,6 +60,8 @@ class Task:
     stack: TrainingStack
     sequence_length: int
     state_bytes: float | None = None
+    adapter_params: float | None = None
+    extra_layer_bytes: float = 0.0
     is_offloaded: bool = False
     is_eager: bool = False
     is_compiled: bool = True
@@ -177,7 +183,7 @@ def _trained_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Nu
 def frozen_bytes(task: Task, constants: MemoryConstants = fixed.MEMORY) -> float:
     """Size the frozen weights below adapters, in bytes, before they are split.
 
-    LoRA 2 B per parameter, about 1 B in FP8 on tuned stacks; QLoRA about 0.7 B for linear layers
+    LoRA 2 B per parameter, about 1 B in FP8 on tuned stacks; QLoRA about 0.6 B for linear layers
     (NF4 with scales), 2 B for embedding and head.
     """
     params = task.model.params_b * BILLION
@@ -195,10 +201,28 @@ def embedding_params(model: LlmModel) -> float:
 def adapter_bytes(task: Task, constants: MemoryConstants = fixed.MEMORY) -> float:
     """Size LoRA adapters with gradients and optimizer, and embeddings trained beside them."""
     states = task.state_bytes or fixed.ADAPTER_STATE_BYTES
-    adapters = task.model.params_b * BILLION * constants.adapter_share * states
+    adapters = adapter_params(task) * states
     if not task.trains_embeddings:
         return adapters
     return adapters + embedding_params(task.model) * constants.embedding_state_bytes
+
+
+def adapter_params(task: Task) -> float:
+    """Count the parameters of the adapters: those told, or of the usual rank on every matrix."""
+    told = task.adapter_params
+    return lora_params(task.model, rank=fixed.ADAPTER_RANK) if told is None else told
+
+
+def lora_params(model: LlmModel, *, rank: int, with_mlp: bool = True) -> float:
+    """Count LoRA parameters: rank·(in + out) of each adapted matrix of each layer.
+
+    Experts of a layer share theirs, as Megatron-Bridge has it; Transformers adapts none.
+    """
+    queries, keys = model.heads * model.head_dim, kv_width(model)
+    sides = 2 * (model.hidden + queries) + 2 * (model.hidden + keys)
+    if with_mlp:
+        sides += model.mlp_matrices * (model.hidden + inner_width(model))
+    return float(rank * sides * model.layers)
 
 
 def layer_activation_bytes(
@@ -209,17 +233,20 @@ def layer_activation_bytes(
     """Size what one layer keeps of a micro-batch for the backward pass, in bytes per GPU.
 
     tokens·(12h + 4kv + 2·matrices·f)/tp·c: FlashAttention, 16 bits; f is the inner width that a
-    token passes through, of all its experts together. Eager: Korthikanti et al. 2022.
+    token passes through, of all its experts together. Frozen weights need no inputs: of an MLP of
+    two matrices only what its activation function took stays. Eager: Korthikanti et al. 2022.
     """
     tokens = _micro_tokens(task, spread)
     if task.is_eager:
         return tokens * task.model.hidden * _eager_bytes(task, spread)
     model = task.model
-    kept = 12 * model.hidden + 4 * kv_width(model) + 2 * model.mlp_matrices * inner_width(model)
     full = task.method is Method.FULL
+    inner_values = model.mlp_matrices if full or model.mlp_matrices > _PLAIN_MATRICES else 1
+    kept = 12 * model.hidden + 4 * kv_width(model) + 2 * inner_values * inner_width(model)
     share = constants.kept_share if full else constants.kept_lora_share
     is_fused = task.is_compiled or task.stack is TrainingStack.TUNED
-    return tokens * kept / spread.tensor * share * (1.0 if is_fused else constants.eager_factor)
+    whole = kept * share * (1.0 if is_fused else constants.eager_factor) + task.extra_layer_bytes
+    return tokens * whole / spread.tensor
 
 
 def _eager_bytes(task: Task, spread: Spread) -> Number:

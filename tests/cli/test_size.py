@@ -82,7 +82,7 @@ def test_a_run_has_days_and_cost_on_demand_and_on_spot(gpubroker: Gpubroker, she
         "--sheet", sheet, "--format", "json",
     )  # fmt: skip
     assert ended.code == 0
-    (row,) = json.loads(ended.out)["clusters"]
+    row = json.loads(ended.out)["clusters"][0]
     assert (row["gpu"], row["gpus"] % 8) == ("H100-SXM", 0)
     assert row["usd_total"] == pytest.approx(55.04 * row["nodes"] * 24 * row["days"], rel=1e-3)
     assert row["spot_usd_total"] < row["usd_total"]

@@ -8,6 +8,14 @@ from importlib.resources import files
 from pathlib import Path
 
 from measured_models import Models, find_model, measured_models
+from memory_recipes import (
+    adapters_by_recipe,
+    context_bytes,
+    extra_layer_bytes,
+    sized_by_recipe,
+    state_bytes_by_recipe,
+    zero_stage_by_recipe,
+)
 from training_text import method_of, number_of, stack_of
 
 from broker.domain.gpu import Precision
@@ -38,8 +46,8 @@ class MemoryRow:
     """One peak, or one verdict: `peak` in bytes on each GPU, None where only the verdict is told.
 
     `unit_bytes` is one unit of the table on each GPU: some sources sum over GPUs. `extra_bytes` is
-    what the tool that was measured adds by itself, per GPU: litgpt gathers the
-    whole model when it saves from FSDP. `least_bytes` is a peak while loading.
+    what the tool that was measured adds by itself, per GPU: litgpt gathers the whole model when it
+    saves from FSDP, nvidia-smi sees the driver's context. `least_bytes` is a peak while loading.
     `is_rough` is a reading of nvidia-smi or of whole gigabytes, or a tool that offloads by itself.
     """
 
@@ -97,7 +105,8 @@ def memory_row(cells: Mapping[str, str], models: Models) -> MemoryRow:
     reason = _refusal(cells, model)
     if reason or model is None:
         return replace(bare, reason=reason)
-    return _with_task(bare, cells, _sized(model, cells), gpus=gpus)
+    sized = sized_by_recipe(_sized(model, cells), cells["source"])
+    return _with_task(bare, cells, sized, gpus=gpus)
 
 
 def _refusal(cells: Mapping[str, str], model: LlmModel | None) -> str:
@@ -140,7 +149,7 @@ def _with_task(
         group=f"{source[:30]}|{model.name}|{cells['gpu']}",
         task=task,
         split=_split(cells, task, gpus=gpus),
-        extra_bytes=weights if is_saved_whole else 0.0,
+        extra_bytes=(weights if is_saved_whole else 0.0) + context_bytes(cells),
         least_bytes=weights if is_loaded_whole else 0.0,
         is_vendor=_VENDOR.search(source + cells["notes"]) is not None,
         is_rough=_ROUGH.search(rough) is not None,
@@ -151,13 +160,16 @@ def _task(cells: Mapping[str, str], model: LlmModel) -> Task:
     source, sharding = cells["source"], cells["sharding"]
     words = " ".join((cells["method"], cells["precision"], cells["optimizer"], cells["notes"]))
     is_tuned = "Primus" in source
+    method = method_of(f"{cells['method']} {cells['precision']}")
     return Task(
         model=model,
-        method=method_of(f"{cells['method']} {cells['precision']}"),
+        method=method,
         precision=_precision(cells["precision"]),
         stack=TrainingStack.TUNED if is_tuned else stack_of(f"{source} {sharding}"),
         sequence_length=int(cells["seq_len"]) if cells["seq_len"].isdigit() else _EMPTY_SEQUENCE,
-        state_bytes=_state_bytes(words, source),
+        state_bytes=state_bytes_by_recipe(cells) or _state_bytes(words, source),
+        adapter_params=adapters_by_recipe(model, method, cells),
+        extra_layer_bytes=extra_layer_bytes(model, method, cells),
         is_offloaded="CPU" in sharding or "offload" in cells["method"],
         is_eager=re.search("Korthikanti|bigscience", source) is not None,
         is_compiled=_COMPILED.search(source) is not None or _is_chunked(cells),
@@ -215,6 +227,9 @@ def _split(cells: Mapping[str, str], task: Task, *, gpus: int) -> Split:
 
 def _stage(cells: Mapping[str, str]) -> int:
     text = f"{cells['sharding']} {cells['method']}"
+    told = zero_stage_by_recipe(cells)
+    if told is not None:
+        return told
     if "distributed optimizer" in text or "ZeRO-1" in text or "Primus" in cells["source"]:
         return 1
     if "no ZeRO" in text:

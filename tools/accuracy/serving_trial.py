@@ -1,12 +1,17 @@
 """Whether configurations fit: none that was measured may be refused; weights and caches of logs."""
 
+import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
+from judging import Verdict
 from serving_rows import Refused, Row, precision_of, usual_link
 
+from broker.domain.errors import ConfigurationError
 from broker.specs.load import Specs
+from broker.specs.tables import Row as Cells
 from broker.specs.tables import read_table, text
 from solver.sizing.engines import PLANNED
 from solver.sizing.precisions import Arithmetic
@@ -22,10 +27,26 @@ class StartLog:
     """What an engine printed as it started, beside the formulas; None where it did not say."""
 
     id: str
-    weights_ratio: float | None
+    gpu: str
+    weights_gib: float
+    told_weights_gib: float | None
     kv_ratio: float | None
     started: bool
     fits: bool
+
+    @property
+    def weights_ratio(self) -> float | None:
+        """Give the size of the weights by the formula over that of the log."""
+        return self.weights_gib / self.told_weights_gib if self.told_weights_gib else None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Give the weights of one GPU in GiB beside the log's; without them, whether it starts."""
+        if self.told_weights_gib is None:
+            told, found, metric = float(self.started), float(self.fits), "starts"
+        else:
+            told, found, metric = self.told_weights_gib, self.weights_gib, "weights_gib"
+        return Verdict(self.id, self.gpu, "serving", metric, told, found, label="calibrated")
 
 
 def refused_although_measured(rows: Iterable[Row | Refused]) -> list[Row]:
@@ -40,31 +61,52 @@ def refused_although_measured(rows: Iterable[Row | Refused]) -> list[Row]:
 
 
 def start_logs(specs: Specs) -> Iterator[StartLog]:
-    """Hold weights and bytes per cached token against start logs, and what started or did not."""
+    """Hold the formulas against the project's own table of start logs."""
     for cell in read_table("measurements_memory_serving.csv"):
-        gpu, model = specs.gpu(text(cell, "gpu")), specs.llm(_model(text(cell, "model")))
-        precision = precision_of(text(cell, "weight_precision"), model)
-        tensor = int(text(cell, "tp") or 1)
-        replica = Replica(
-            gpu,
-            model,
-            Arithmetic(precision, gpu.bf16_tflops or 1.0),
-            Split(tensor=tensor),
-            usual_link(gpu, tensor),
-            PLANNED,
-            kv_bits=_KV_BITS.get(text(cell, "kv_precision"), 16.0),
-        )
-        weights, kv = text(cell, "weights_gib_per_gpu"), text(cell, "kv_gib_per_gpu")
-        tokens, longest = text(cell, "kv_tokens"), text(cell, "max_model_len")
-        each = sequence_gib(replica, tokens=1000.0) / 1000
-        asked = float(longest or 8192)
-        yield StartLog(
-            id=text(cell, "id"),
-            weights_ratio=room(replica).weights_gib / float(weights) if weights else None,
-            kv_ratio=each * float(tokens) / float(kv) if kv and tokens else None,
-            started=text(cell, "status") == "fits",
-            fits=room(replica).max_sequences(sequence_gib(replica, tokens=asked)) >= 1,
-        )
+        yield _start_log(cell, specs)
+
+
+def judge_start_logs(path: Path, specs: Specs) -> list[Verdict]:
+    """Judge every row of a file of start logs; a GPU or network of no table is refused."""
+    found = []
+    with path.open(encoding="utf-8", newline="") as lines:
+        for cell in csv.DictReader(lines):
+            try:
+                found.append(_start_log(cell, specs).verdict)
+            except ConfigurationError:
+                reason = "gpu_or_model_unknown"
+                bare = Verdict(cell["id"], cell["gpu"], "serving", "starts", 0.0, reason=reason)
+                found.append(bare)
+    return found
+
+
+def _start_log(cell: Cells, specs: Specs) -> StartLog:
+    """Work out weights and bytes per cached token, and whether one sequence fits."""
+    gpu, model = specs.gpu(text(cell, "gpu")), specs.llm(_model(text(cell, "model")))
+    precision = precision_of(text(cell, "weight_precision"), model)
+    tensor = int(text(cell, "tp") or 1)
+    replica = Replica(
+        gpu,
+        model,
+        Arithmetic(precision, gpu.bf16_tflops or 1.0),
+        Split(tensor=tensor),
+        usual_link(gpu, tensor),
+        PLANNED,
+        kv_bits=_KV_BITS.get(text(cell, "kv_precision"), 16.0),
+    )
+    weights, kv = text(cell, "weights_gib_per_gpu"), text(cell, "kv_gib_per_gpu")
+    tokens, longest = text(cell, "kv_tokens"), text(cell, "max_model_len")
+    each = sequence_gib(replica, tokens=1000.0) / 1000
+    asked = float(longest or 8192)
+    return StartLog(
+        id=text(cell, "id"),
+        gpu=gpu.name,
+        weights_gib=room(replica).weights_gib,
+        told_weights_gib=float(weights) if weights else None,
+        kv_ratio=each * float(tokens) / float(kv) if kv and tokens else None,
+        started=text(cell, "status") == "fits",
+        fits=room(replica).max_sequences(sequence_gib(replica, tokens=asked)) >= 1,
+    )
 
 
 def memory_lines(specs: Specs, table: Sequence[Row | Refused]) -> list[str]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from fit_training import CLASSES, errors_of
+from fit_training import CLASSES
 from memory_judge import band_of
 from memory_judge import held_out as memory_held_out
 from memory_judge import usable as usable_peaks
-from memory_rows import own_memory_rows
+from memory_rows import MemoryRow, own_memory_rows
 from numpy.typing import NDArray
 from training_judge import HeldOut, held_out, left_out, usable, verdict
 from training_rows import Row, own_rows
@@ -39,18 +39,19 @@ def _steps(everything: list[Row], splits: int) -> list[str]:
         (
             f"{len(rows)} of {len(everything)} rows of `measurements_training.csv`, {splits} "
             "random halves by network × GPU, fitted on one and judged on the other (median / 90th "
-            "percentile, means over the halves). Naive: 40 % of the dense peak."
+            "percentile, means over the halves, least to most). Naive: 40 % of the dense peak."
         ),
         "",
-        "| class | rows | median / p90 | known | goal | naive median |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| class | rows | median / p90 | least to most | known | goal | naive median |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, kinds in CLASSES.items():
-        middle, top, count = errors_of(found, kinds)
+        chosen = np.array([row.kind in kinds for row in rows])
+        told = _told([split[chosen] for split in found.splits])
         known, goal = _KNOWN.get(name, ("", ""))
         naive = _naive([row for row in rows if row.kind in kinds])
         lines.append(
-            f"| {name} | {count} | {middle:.1f} / {top:.1f} % | {known} | {goal} | {naive:.0f} % |"
+            f"| {name} | {int(chosen.sum())} | {told} | {known} | {goal} | {naive:.0f} % |"
         )
     return [*lines, "", *_coverage(found), "", *_unseen(rows), *_refused(everything), ""]
 
@@ -61,19 +62,21 @@ def _coverage(found: HeldOut) -> list[str]:
         "| --- | --- | --- | --- |",
     ]
     classes = [_class(row) for row in found.rows]
+    everything: list[NDArray[np.bool_]] = []
     for one in sorted(set(classes)):
         chosen = np.array([each == one for each in classes])
+        band = training_band(*one)
+        ratio = np.exp(_known(np.concatenate([split[chosen] for split in found.splits])))
+        inside = (ratio >= band.low_factor) & (ratio <= band.high_factor)
+        everything.append(inside)
         if chosen.sum() < _LEAST_ROWS:
             continue
-        band = training_band(*one)
-        errors = _known(np.concatenate([split[chosen] for split in found.splits]))
-        ratio = np.exp(errors)
-        held = np.mean((ratio >= band.low_factor) & (ratio <= band.high_factor))
         lines.append(
             f"| {one[0]}, {one[1]} | {chosen.sum()} "
-            f"| {band.low_factor:.2f} to {band.high_factor:.2f} | {held:.0%} |"
+            f"| {band.low_factor:.2f} to {band.high_factor:.2f} | {inside.mean():.0%} |"
         )
-    return lines
+    whole = np.concatenate(everything).mean()
+    return [*lines[:2], f"| all | {len(classes)} | | {whole:.0%} |", *lines[2:]]
 
 
 def _unseen(rows: Sequence[Row]) -> list[str]:
@@ -104,16 +107,10 @@ def _refused(rows: Sequence[Row]) -> list[str]:
 def _memory(specs: Specs, splits: int) -> list[str]:
     everything = own_memory_rows(specs)
     peaks = usable_peaks(everything)
-    judged = [
-        row
-        for row in everything
-        if not row.reason and not row.is_vendor and row.capacity and row.fits is not None
-    ]
+    judged = judged_verdicts(everything)
     found = memory_held_out(peaks, judged, splits)
-    told = [row for row in peaks if not row.is_rough]
-    middle, top = _median_and_top(found.splits)
     chosen = np.array([not row.is_rough for row in peaks])
-    told_middle, told_top = _median_and_top([split[chosen] for split in found.splits])
+    allocated = _told([split[chosen] for split in found.splits])
     ratios = np.exp(-_known(np.concatenate(found.splits)))
     held = np.mean((ratios >= MEMORY_BAND[0]) & (ratios <= MEMORY_BAND[1]))
     low, high = band_of(found)
@@ -125,12 +122,12 @@ def _memory(specs: Specs, splits: int) -> list[str]:
             f"{splits} halves by source × network × GPU."
         ),
         "",
-        "| figure | reached | known | goal |",
-        "| --- | --- | --- | --- |",
-        f"| peak, median / p90 | {middle:.1f} / {top:.1f} % | 9.7 / 31 % | 6 / 20 % |",
-        f"| the same, {len(told)} allocator peaks | {told_middle:.1f} / {told_top:.1f} % | | |",
-        f"| fits or not | {np.mean(found.right):.1%} right | 95 % | 98 % |",
-        f"| of them outside tight (90 to 107 %) | {np.mean(found.sure):.1%} right | | |",
+        "| figure | reached | least to most | known | goal |",
+        "| --- | --- | --- | --- | --- |",
+        f"| peak, median / p90 | {_told(found.splits)} | 9.7 / 31 % | 6 / 20 % |",
+        f"| the same, {int(chosen.sum())} allocator peaks | {allocated} | | |",
+        f"| fits or not | {_right(found.right)} | 95 % | 98 % |",
+        f"| of them outside tight (90 to 107 %) | {_right(found.sure)} | | |",
         "",
         (
             f"The 90 % band ({MEMORY_BAND[0]:.2f} to {MEMORY_BAND[1]:.2f} of the estimate) holds "
@@ -142,11 +139,36 @@ def _memory(specs: Specs, splits: int) -> list[str]:
     ]
 
 
-def _median_and_top(splits: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
-    """Give median and 90th percentile of the absolute error in percent, means over splits."""
-    each = [np.abs(np.exp(_known(split)) - 1) for split in splits]
-    middle = 100 * np.mean([np.median(one) for one in each])
-    return float(middle), float(100 * np.mean([np.quantile(one, 0.9) for one in each]))
+def judged_verdicts(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """Keep the rows that tell whether a run fitted; a vendor's table of minima does not."""
+    return [
+        row
+        for row in rows
+        if not row.reason and not row.is_vendor and row.capacity and row.fits is not None
+    ]
+
+
+def quantiles_of(
+    splits: Sequence[NDArray[np.float64]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give median and 90th percentile of the absolute error in percent, of each split."""
+    each = [one for split in splits if (one := np.abs(np.exp(_known(split)) - 1)).size]
+    middle = 100 * np.array([np.median(one) for one in each])
+    return middle, 100 * np.array([np.quantile(one, 0.9) for one in each])
+
+
+def _told(splits: Sequence[NDArray[np.float64]]) -> str:
+    """Give two cells: the means over splits, and the span of the splits."""
+    middle, top = quantiles_of(splits)
+    return (
+        f"{middle.mean():.1f} / {top.mean():.1f} % | {middle.min():.1f}–{middle.max():.1f} / "
+        f"{top.min():.0f}–{top.max():.0f}"
+    )
+
+
+def _right(shares: Sequence[float]) -> str:
+    """Give two cells: the mean share of right verdicts, and the span of the splits."""
+    return f"{np.mean(shares):.1%} right | {min(shares):.1%}–{max(shares):.1%}"
 
 
 def _naive(rows: Sequence[Row]) -> float:

@@ -112,8 +112,8 @@ def test_work_without_interruptions_is_billed_as_it_is() -> None:
 def test_a_forecast_stands_between_the_past_and_what_zones_have_in_common() -> None:
     assert forecast_up_h([], losses=0) == 8.0
     steady = forecast_up_h([2.0] * 100, losses=100)
-    # mean (200 + 32)/104 = 2.23, every hour lies in an up time of 2: √(2.23 × 2)
-    assert steady == pytest.approx(math.sqrt(232 / 104 * 2.0))
+    # mean (200 + 16 × 8)/116 = 2.83, every hour lies in an up time of 2: √(2.83 × 2)
+    assert steady == pytest.approx(math.sqrt(328 / 116 * 2.0))
     mixed = forecast_up_h([0.1] * 50 + [39.0] * 5, losses=55)
     assert mixed > sum([0.1] * 50 + [39.0] * 5) / 55
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,13 @@ def tools() -> Iterator[Mapping[str, ModuleType]]:
         sys.path.remove(str(TOOLS))
 
 
+@pytest.fixture(scope="module")
+def steps(tools: Mapping[str, ModuleType], specs: Specs) -> list[Any]:
+    """Judge every row of the table of steps, once."""
+    found: list[Any] = tools["training"].judge(STEPS, specs)
+    return found
+
+
 @pytest.mark.parametrize(
     ("kind", "median", "top"),
     [
@@ -49,21 +57,20 @@ def tools() -> Iterator[Mapping[str, ModuleType]]:
     ],
 )
 def test_step_errors_stay_what_they_were_when_the_constants_were_fitted(
-    tools: Mapping[str, ModuleType], specs: Specs, *, kind: str, median: float, top: float
+    tools: Mapping[str, ModuleType], steps: list[Any], *, kind: str, median: float, top: float
 ) -> None:
-    found = [one for one in tools["training"].judge(STEPS, specs) if one.kind == kind]
+    found = [one for one in steps if one.kind == kind]
     told = tools["judging"].summary(kind, found)
     assert told.median_percent < median
     assert told.top_percent < top
 
 
 def test_few_steps_are_refused_each_with_a_reason_and_bands_hold(
-    tools: Mapping[str, ModuleType], specs: Specs
+    tools: Mapping[str, ModuleType], steps: list[Any]
 ) -> None:
-    found = tools["training"].judge(STEPS, specs)
-    told = tools["judging"].summary("all", found)
+    told = tools["judging"].summary("all", steps)
     assert told.refused / told.rows < 0.10
-    assert all(one.reason for one in found if one.predicted is None)
+    assert all(one.reason for one in steps if one.predicted is None)
     assert 0.88 < told.within_share < 0.97
 
 
@@ -72,7 +79,8 @@ def test_peaks_are_closer_than_eighteen_bytes_a_parameter(
 ) -> None:
     found = [one for one in tools["memory"].judge(PEAKS, specs) if one.metric == "peak_memory"]
     told = tools["judging"].summary("all", found)
-    assert told.median_percent < 12
+    assert told.median_percent < 8
+    assert told.top_percent < 28
     assert told.median_percent < told.naive_percent["18 bytes a parameter"] / 4
     assert told.refused / told.rows < 0.10
 

@@ -12,6 +12,7 @@ from broker.domain.offer import Fabric, Link, Shape, SpotTerms
 from broker.domain.workload import Checkpointing, Method, TrainingRun, TrainingStack
 from broker.specs.load import Specs
 from solver.sizing.candidates import training_candidates
+from solver.sizing.margins import SafetyMargin
 from solver.sizing.restarts import useful_share, young_interval_s
 
 
@@ -22,7 +23,7 @@ def size(
     *,
     shape: Shape | None = None,
     spot: SpotTerms | None = None,
-    safety_margin: float = 0.15,
+    safety_margin: SafetyMargin = 0.15,
 ) -> tuple[list[TrainingCandidate], list[Refusal]]:
     datasheet = specs.gpu(gpu)
     return training_candidates(
@@ -58,6 +59,7 @@ def test_70b_on_one_node_is_for_adapters_only(specs: Specs) -> None:
     lora, _ = size(specs, run_of(model="llama-3.1-70b", method=Method.LORA))
     assert lora[0].nodes == 1
     assert lora[0].memory.used_gib <= 79.65
+    assert "adapters of rank 16 on every matrix" in lora[0].assumptions
 
 
 def test_qlora_of_70b_fits_one_80_gb_card(specs: Specs) -> None:
@@ -83,6 +85,23 @@ def test_one_candidate_for_each_number_of_gpus(specs: Specs) -> None:
     assert [one.layout.gpus for one in candidates] == [8, 16, 32]
     assert [one.reason for one in refusals] == ["gpus_do_not_divide"]
     assert refusals[0].detail == "12 GPUs are no whole number of nodes of 8"
+
+
+def test_the_bad_end_of_the_band_slows_rate_and_hours_alike(specs: Specs) -> None:
+    plain, _ = size(specs, run_of(), safety_margin=0.0)
+    wary, _ = size(specs, run_of(), safety_margin="from_error_band")
+    kept = plain[0].band.low_factor
+    assert kept < 1
+    assert wary[0].tokens_per_s == pytest.approx(plain[0].tokens_per_s * kept)
+    calm, slow = plain[0].hours, wary[0].hours
+    assert calm is not None
+    assert slow is not None
+    assert slow.steps_h == pytest.approx(calm.steps_h / kept)
+    assert slow.initialisation_h == calm.initialisation_h
+    assert slow.billed_h > calm.billed_h
+    assert f"rates at the bad end of their 90 % band: {kept:.2f} of the estimate" in (
+        wary[0].assumptions
+    )
 
 
 def test_fewer_gpus_than_a_node_are_refused(specs: Specs) -> None:

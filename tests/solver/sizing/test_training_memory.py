@@ -20,6 +20,7 @@ from solver.sizing.training_memory import (
     inner_width,
     layer_activation_bytes,
     logit_bytes,
+    lora_params,
     memory_verdict,
     peak_parts,
     state_bytes_per_param,
@@ -41,7 +42,6 @@ ROUND = replace(
     nf4_bytes=0.7,
     fp8_bytes=1.0,
     gather_bytes=4.0,
-    adapter_share=0.003,
     embedding_state_bytes=10.0,
     allocated_factor=1.0,
 )
@@ -121,10 +121,38 @@ def test_frozen_weights_by_method_and_precision(specs: Specs) -> None:
 
 def test_adapters_are_a_sliver_with_full_states(specs: Specs) -> None:
     task = task_of(specs.llm("llama-2-7b"), method=Method.LORA)
-    sliver = 6.74e9 * 0.003 * 16
+    # rank 16 · 32 layers · (4 × (4096 + 4096) of attention + 3 × (4096 + 11008) of the MLP)
+    sliver = 16 * 32 * (4 * 8_192 + 3 * 15_104) * 16
+    assert sliver == pytest.approx(39_976_960 * 16)
     assert adapter_bytes(task, ROUND) == pytest.approx(sliver)
+    told = replace(task, adapter_params=1e6)
+    assert adapter_bytes(told, ROUND) == pytest.approx(16e6)
     with_head = adapter_bytes(replace(task, trains_embeddings=True), ROUND)
     assert with_head == pytest.approx(sliver + 2 * 32_000 * 4096 * 10)
+
+
+def test_adapters_grow_with_their_rank_and_with_what_they_sit_on(specs: Specs) -> None:
+    model = specs.llm("llama-2-7b")
+    assert lora_params(model, rank=64) == 4 * lora_params(model, rank=16)
+    # queries, keys, values and output alone: 8 · 32 · 4 × 8192
+    assert lora_params(model, rank=8, with_mlp=False) == 8_388_608
+
+
+def test_frozen_weights_keep_less_of_an_mlp_without_a_gate(specs: Specs) -> None:
+    gated = specs.llm("llama-2-7b")
+    plain = gated.model_copy(update={"mlp_matrices": 2})
+    # 6f stay of a gated MLP either way; of two matrices 4f when trained, the 2f before GELU frozen
+    found = {
+        (model.mlp_matrices, method): layer_activation_bytes(
+            task_of(model, method=method), split_of(), ROUND
+        )
+        for model in (gated, plain)
+        for method in (Method.FULL, Method.LORA)
+    }
+    outside = 16 * 4096
+    assert found[3, Method.FULL] == found[3, Method.LORA]
+    assert found[2, Method.FULL] == pytest.approx(4096 * (outside + 4 * 11_008) * 0.8)
+    assert found[2, Method.LORA] == pytest.approx(4096 * (outside + 2 * 11_008) * 0.8)
 
 
 def test_full_sharding_splits_frozen_weights_too(specs: Specs) -> None:
