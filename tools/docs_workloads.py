@@ -55,7 +55,7 @@ def workloads_page() -> str:
     parts = [HEAD]
     for section in found:
         name = section.model.__name__
-        parts.append(_heading(section))
+        parts.append(_heading(section, found))
         parts.append(_table(section, schemas[name], schemas, notes[name]))
     return "\n".join(parts)
 
@@ -108,8 +108,12 @@ def _check(notes: Mapping[str, Mapping[str, object]], found: list[Section]) -> N
         raise SystemExit(f"{KEYS_FILE}: keys without a text: {missing}; without a key: {extra}")
 
 
-def _heading(section: Section) -> str:
+def _heading(section: Section, found: list[Section]) -> str:
+    """Name the places of a class, and where another may stand there its first key that must be."""
     title = " and ".join(f"`{path}`" for path in section.paths if path) or "The file"
+    if sum(one.paths == section.paths for one in found) > 1:
+        keys = section.model.model_fields.items()
+        title += f" with `{next(name for name, field in keys if field.is_required())}`"
     return f"## {title}\n"
 
 
@@ -143,7 +147,7 @@ def _kind(schema: Json, schemas: Mapping[str, Json]) -> str:
     if "$ref" in schema:
         target = schemas[str(schema["$ref"]).rpartition("/")[2]]
         return _kind(target, schemas) if "enum" in target else "mapping"
-    if "anyOf" in schema:
+    if "anyOf" in schema or "oneOf" in schema:
         return _either(schema, schemas)
     if "const" in schema:
         return f"`{schema['const']}`"
@@ -173,8 +177,10 @@ def _plain_kind(schema: Json, schemas: Mapping[str, Json]) -> str:
 
 
 def _plural(kind: str) -> str:
+    if kind.startswith("list of "):
+        return f"lists of {kind.removeprefix('list of ')}"
     first, *rest = kind.removeprefix("one of ").split(" ≥", 1)
-    is_word = first in ("text", "mapping", "whole number")
+    is_word = first in ("text", "mapping", "number", "whole number")
     return " ≥".join([first + "s" * is_word, *rest])
 
 
@@ -190,7 +196,7 @@ def _special(schema: Json) -> str:
 
 def _either(schema: Json, schemas: Mapping[str, Json]) -> str:
     """Name the alternatives but null; an amount of money may be a number or its text."""
-    options = [_mapping(one) for one in _list(schema["anyOf"])]
+    options = [_mapping(one) for one in _list(schema.get("anyOf", schema.get("oneOf")))]
     kinds = [_kind(one, schemas) for one in options if one.get("type") != "null"]
     if kinds[0].startswith("number") and kinds[1:] == ["text"]:
         kinds = kinds[:1]

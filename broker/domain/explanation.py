@@ -190,11 +190,13 @@ class Relaxing(Frozen):
     """Why there is no plan: the rules that clash, and each least way out, the cheapest first.
 
     Each of `relaxations` is enough by itself. `hopeless` are workloads that fit nowhere at all.
+    Where the time was up before every rule was tried to its end, it is not `is_whole`.
     """
 
     clashing: tuple[str, ...]
     relaxations: tuple[Relaxation, ...]
     hopeless: tuple[str, ...] = ()
+    is_whole: bool = True
 
 
 class Explanation(Frozen):

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from broker.domain.load import LoadCurve
 from broker.domain.quantities import Frozen, Share
-from broker.domain.workload import LoadCurve, SizeClass
+from broker.domain.workload import SizeClass
 
 Count = Annotated[int, Field(ge=0)]
 

@@ -249,9 +249,9 @@ class Offer(Frozen):
     @property
     def key(self) -> str:
         """Name the offer, uniquely in a catalog: the machine, its price kind, its commitment."""
-        parts = [self.price_kind.value]
+        parts: list[str] = [self.price_kind]
         if self.commitment:
-            parts += [f"{self.commitment.term_months}m", self.commitment.payment.value]
+            parts += [f"{self.commitment.term_months}m", self.commitment.payment]
             parts += [self.commitment.scope] if self.commitment.scope else []
         if self.block and self.block.starts_at:
             parts += [f"{self.block.starts_at:%Y%m%dT%H%MZ}", f"{self.block.lengths_h[0]}h"]

@@ -1,4 +1,4 @@
-"""The load of a service over the horizon: one number a slot, the highest inside it."""
+"""The load of a service over the horizon: by slot and size class, the highest inside the slot."""
 
 import math
 from collections.abc import Callable
@@ -6,19 +6,59 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from broker.domain.horizon import Horizon
-from broker.domain.workload import LoadCurve, Service
+from broker.domain.load import LoadCurve, LoadSeries
+from broker.domain.workload import Service
 
 _STEP = timedelta(minutes=15)
 _SATURDAY = 5
 
 
-def load_requests_per_s(service: Service, horizon: Horizon) -> tuple[float, ...]:
-    """Give the requests/s to carry in each slot: the peak of the slot and of the start-up after it.
+def loads_by_size(service: Service, horizon: Horizon) -> tuple[tuple[float, ...], ...]:
+    """Give the requests/s to carry, a row for each size class, a figure for each slot.
 
-    A replica serves only after its start-up time, so it must be bought that much before the load
-    comes: the load of a slot counts from `start_up` before the slot ends on.
+    It is the peak of the slot and of the start-up after it: a replica serves only after its
+    start-up time, so it must be bought that much before the load comes: the load of a slot counts
+    from `start_up` before the slot ends on.
     """
-    curve = service.traffic.requests_per_s
+    load = service.traffic.requests_per_s
+    if isinstance(load, LoadSeries):
+        return _rows_of(load, service, horizon)
+    curve = _curve_loads(load, service, horizon)
+    return tuple(tuple(size.share * one for one in curve) for size in service.sizes)
+
+
+def load_requests_per_s(service: Service, horizon: Horizon) -> tuple[float, ...]:
+    """Give the requests/s to carry in each slot, all size classes together.
+
+    Of a series it is the sum of what each size class has at its highest.
+    """
+    load = service.traffic.requests_per_s
+    if isinstance(load, LoadSeries):
+        return tuple(map(sum, zip(*_rows_of(load, service, horizon), strict=True)))
+    return _curve_loads(load, service, horizon)
+
+
+def pinned(service: Service, horizon: Horizon) -> Service:
+    """Fix the start of a service's series to the horizon that it was written for."""
+    load = service.traffic.requests_per_s
+    if not isinstance(load, LoadSeries) or load.start is not None:
+        return service
+    begun = load.model_copy(update={"start": horizon.start})
+    traffic = service.traffic.model_copy(update={"requests_per_s": begun})
+    return service.model_copy(update={"traffic": traffic})
+
+
+def _rows_of(
+    series: LoadSeries, service: Service, horizon: Horizon
+) -> tuple[tuple[float, ...], ...]:
+    slots = [
+        series.highest(horizon.start, slot.start_at, slot.end_at + service.start_up)
+        for slot in horizon.slots()
+    ]
+    return tuple(zip(*slots, strict=True))
+
+
+def _curve_loads(curve: LoadCurve, service: Service, horizon: Horizon) -> tuple[float, ...]:
     day = day_curve(curve)
     return tuple(
         max(

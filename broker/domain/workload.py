@@ -7,14 +7,14 @@ from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
-from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
+from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import Payment, PriceKind
 from broker.domain.quantities import Duration, Frozen, Instant, Share, SizeGb, Usd
 
@@ -24,14 +24,6 @@ _SHARE_SLACK = 1e-6
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-
-
-def _known_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError) as cause:
-        raise ValueError(f"{name!r} is no time zone; write one such as America/New_York") from cause
-    return name
 
 
 class AllowDeny(Frozen):
@@ -201,25 +193,6 @@ class TrainingRun(Frozen):
         return self
 
 
-class LoadCurve(Frozen):
-    """Requests per second over a day: `mean` and `peak` of a weekday, in local time.
-
-    `weekend_factor` scales Saturdays and Sundays.
-    """
-
-    mean: Annotated[float, Field(ge=0)]
-    peak: Annotated[float, Field(gt=0)]
-    peak_hour: Annotated[float, Field(ge=0, lt=24)] = 14
-    timezone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
-    weekend_factor: Annotated[float, Field(ge=0)] = 1.0
-
-    @model_validator(mode="after")
-    def _peak_is_highest(self) -> Self:
-        if self.peak < self.mean:
-            raise ValueError(f"peak {self.peak} is below mean {self.mean}; a peak is the highest")
-        return self
-
-
 class TraceRead(Frozen):
     """What a trace was when it was read, and what it could not tell."""
 
@@ -230,13 +203,13 @@ class TraceRead(Frozen):
 class Traffic(Frozen):
     """What asks a service for answers.
 
-    A file may name a `trace` instead of the curve: a log of requests, from which the curve, and the
+    A file may name a `trace` instead of the load: a log of requests, from which the curve, and the
     sizes where there are none, are read when the file is. `trace_read` says what was read.
     """
 
     model_config = ConfigDict(json_schema_extra=curve_or_trace)
 
-    requests_per_s: LoadCurve
+    requests_per_s: Load
     trace: str | None = None
     trace_read: TraceRead | None = None
 
@@ -307,7 +280,7 @@ class SpotUse(Frozen):
 
 
 class Service(Frozen):
-    """A load curve to serve within a latency objective. `users` maps user regions to shares.
+    """A load to serve within a latency objective. `users` maps user regions to shares.
 
     `gpu_models` names the GPU models that may be used, all if empty. `alternatives` are models that
     may answer instead (a smaller one, a distilled one), at the word of whoever writes them.
@@ -349,6 +322,12 @@ class Service(Frozen):
 
     @model_validator(mode="after")
     def _sizes_add_up(self) -> Self:
+        load = self.traffic.requests_per_s
+        if isinstance(load, LoadSeries) and len(load.by_size) != len(self.sizes):
+            raise ValueError(
+                f"traffic.requests_per_s.by_size has {len(load.by_size)} rows and sizes has "
+                f"{len(self.sizes)} entries; write one row for each size class"
+            )
         _adding_up({str(number): size.share for number, size in enumerate(self.sizes)}, "sizes")
         return self
 

@@ -118,15 +118,25 @@ def _with_traffic(draft: _Draft, service: str, value: str) -> _Draft:
     data = draft.data
     for name in [service] if service else names:
         path = f"services.{name}.traffic.requests_per_s"
-        for part in ("mean", "peak"):
-            found = value_at(data, f"{path}.{part}")
-            if not isinstance(found, (int, float)):
-                raise ConfigurationError(
-                    f"the traffic of {name!r} is no curve with a {part}",
-                    hint="give it as requests_per_s: {mean: …, peak: …}",
-                )
-            data = with_value(data, f"{path}.{part}", found * factor)
+        data = with_value(data, path, _scaled(value_at(data, path), factor, name))
     return replace(draft, data=data)
+
+
+def _scaled(load: object, factor: float, service: str) -> Mapping[str, object]:
+    """Multiply the figures of a curve or a series."""
+    keys = ("by_size",) if isinstance(load, Mapping) and "by_size" in load else ("mean", "peak")
+    if not isinstance(load, Mapping) or any(key not in load for key in keys):
+        raise ConfigurationError(
+            f"the traffic of {service!r} is neither a curve nor a series",
+            hint="give it as requests_per_s: {mean: …, peak: …}, or {by_size: [[…]]}",
+        )
+    return {**load, **{key: _times(load[key], factor) for key in keys}}
+
+
+def _times(figures: object, factor: float) -> object:
+    if isinstance(figures, (list, tuple)):
+        return [_times(one, factor) for one in figures]
+    return figures * factor if isinstance(figures, (int, float)) else figures
 
 
 def _with_deadline(draft: _Draft, run: str, value: str) -> _Draft:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
-from broker.domain.traffic import load_requests_per_s
+from broker.domain.traffic import loads_by_size
 from broker.domain.workload import Service
 from broker.verification.timeline import Array, Timeline, as_float, timeline_of
 
@@ -77,7 +77,7 @@ class Facts:
     """A plan and its case, prepared once for all rules.
 
     `bought` leaves out purchases of offers that the case does not have; `inputs` refuses those.
-    `load` is by service, `on_demand` by machine.
+    The load is by service, then slot and size class; `on_demand` is by machine.
     """
 
     plan: Plan
@@ -140,8 +140,8 @@ class Facts:
 
     def needed_requests_per_s(self, service: Service, user_region: str) -> Array:
         """Give the requests/s of a service's users of one region, by slot and size class."""
-        load = self.load_requests_per_s[service.name] * service.users[user_region]
-        return np.outer(load, [size.share for size in service.sizes])
+        needed: Array = self.load_requests_per_s[service.name] * service.users[user_region]
+        return needed
 
 
 def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: str | None) -> Facts:
@@ -158,7 +158,7 @@ def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: st
         groups=tuple(_groups(plan, case, timeline)),
         gangs=tuple(_gangs(plan, timeline)),
         load_requests_per_s={
-            service.name: np.array(load_requests_per_s(service, horizon))
+            service.name: np.array(loads_by_size(service, horizon)).T
             for service in case.workloads.services
         },
         on_demand={

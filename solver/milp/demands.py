@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from broker.domain.case import Case
-from broker.domain.traffic import load_requests_per_s
+from broker.domain.traffic import loads_by_size
 from broker.domain.workload import Service
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-9
 """A count that is above a whole number by no more than this part is that number."""
 LEAST_LOAD = 1e-4
-"""Loads below this part of the service's peak are rounded up to it, so that slots are alike."""
+"""Loads below this part of its size class's peak are rounded up to it, so that slots are alike."""
 LEAST_REPLICAS = 1e-4
 """Where requests are routed, loads below what this part of the fastest replica carries are rounded
 up to it: a solver's tolerance would leave smaller ones behind."""
@@ -38,13 +38,13 @@ def demands_by_slot(case: Case) -> tuple[Demand, ...]:
     demands = []
     least = {} if case.workloads.policy.max_groups == 1 else _least_loads(case)
     for service in case.workloads.services:
-        load = np.array(load_requests_per_s(service, case.workloads.horizon))
-        load = np.where(load > 0, np.maximum(load, LEAST_LOAD * load.max()), 0.0)
-        shares = np.array([size.share for size in service.sizes])
+        load = np.array(loads_by_size(service, case.workloads.horizon))
+        highest = load.max(axis=1, keepdims=True)
+        load = np.where(load > 0, np.maximum(load, LEAST_LOAD * highest), 0.0)
         for user_region, users in sorted(service.users.items()):
             if users > 0:
-                asked = np.outer(shares * users, load)
-                floor = least.get((service.name, user_region), np.zeros(len(shares)))
+                asked = load * users
+                floor = least.get((service.name, user_region), np.zeros(len(load)))
                 asked = np.where(asked > 0, np.maximum(asked, floor[:, None]), 0.0)
                 demands.append(Demand(service, user_region, asked))
     return tuple(demands)

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from broker.domain.gpu import GpuModel, Precision
+from broker.domain.load import LoadCurve
 from broker.domain.offer import Fabric, Link, Shape
 from broker.domain.workload import (
     Checkpointing,
     HardwareWish,
     LatencyObjective,
-    LoadCurve,
     Method,
     Percentile,
     Service,

@@ -8,7 +8,7 @@ from broker.alerts.night import Night
 from broker.alerts.phrases import adopt, instant, replan
 from broker.domain.alert import Alert, AlertKind
 from broker.domain.plan import Plan, ServingAssignment, ServingStep
-from broker.domain.traffic import load_requests_per_s
+from broker.domain.traffic import load_requests_per_s, pinned
 from broker.domain.workload import Service
 
 _NEAR = 0.98
@@ -43,7 +43,7 @@ def objective_at_risk(night: Night) -> Iterator[Alert]:
     if plan is None or demand is None:
         return
     for service in demand.services:
-        fills = _fills(plan, service, night.now)
+        fills = _fills(plan, pinned(service, demand.horizon), night.now)
         worst = max(fills, key=lambda fill: fill.share, default=None)
         if worst is not None and worst.share >= _NEAR:
             yield _alert(night, service, worst, fills)

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.load import LoadCurve
 from broker.domain.load_profile import CurveError, Mark
 from broker.domain.traffic import day_curve, is_weekend
-from broker.domain.workload import LoadCurve
 from broker.planning.profiling.rates import Floats, Rates
 
 _HOURS = 24

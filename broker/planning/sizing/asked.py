@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.gpu import Precision
+from broker.domain.load import LoadCurve
 from broker.domain.offer import PriceKind
 from broker.domain.workload import (
     HardwareWish,
     LatencyObjective,
-    LoadCurve,
     Method,
     Percentile,
     Service,

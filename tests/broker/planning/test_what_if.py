@@ -7,6 +7,7 @@ import pytest
 from tiny_files import HEADER, ROWS, RUN, WORKLOADS, write_sheet
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.load import LoadSeries
 from broker.domain.offer import Offer
 from broker.planning.catalog_view import CatalogSource
 from broker.planning.service import open_service
@@ -56,6 +57,14 @@ def test_traffic_scales_mean_and_peak_alike(text: str, inputs: Inputs) -> None:
     (service,) = after(inputs, text).workloads.services
     curve = service.traffic.requests_per_s
     assert (curve.mean, curve.peak) == (1.5, 3.0)
+
+
+def test_traffic_scales_every_figure_of_a_series(inputs: Inputs) -> None:
+    path = "services.chat.traffic.requests_per_s={by_size: [[1, 2], [0, 4]]}"
+    (service,) = after(inputs, path, "traffic=1.5").workloads.services
+    load = service.traffic.requests_per_s
+    assert isinstance(load, LoadSeries)
+    assert load.by_size == ((1.5, 3.0), (0.0, 6.0))
 
 
 def test_a_deadline_is_that_of_one_run(inputs: Inputs) -> None:

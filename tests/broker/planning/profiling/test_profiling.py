@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker.domain.load import LoadCurve
 from broker.domain.load_profile import LoadProfile
 from broker.domain.traffic import day_curve, is_weekend
-from broker.domain.workload import LoadCurve
 from broker.planning.profiling.classes import size_classes
 from broker.planning.profiling.curve import Fitted, fit_curve
 from broker.planning.profiling.options import ProfileOptions
