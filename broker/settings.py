@@ -173,6 +173,9 @@ class Settings(BaseSettings):
     alert_file: _UserPath | None = None
     """A file that alerts are appended to, one JSON object a line."""
 
+    price_jump_min_usd_per_day: Annotated[Decimal, Field(ge=0)] = Decimal(10)
+    """A dearer price of what the plan in force uses is told of if it costs this much a day."""
+
     @model_validator(mode="after")
     def _band_is_one(self) -> Self:
         if self.min_usd_per_gpu_hour >= self.max_usd_per_gpu_hour:

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from broker.alerts.finding import Looked
-from broker.alerts.news import NOTED_WHEN_MENDED, Event, Message, News, title_of
+from broker.alerts.news import (
+    NOTED_WHEN_MENDED,
+    TOLD_THOUGH_OVER,
+    Event,
+    Message,
+    News,
+    title_of,
+)
 from broker.domain.alert import Alert, AlertKind
 
 Key = tuple[AlertKind, str, str]
@@ -64,7 +71,7 @@ def news_for(
     """Say what one sink is to be told, and which waiting messages to that sink are changed by it.
 
     What waits and is no longer so is taken out of its message: nobody hears of what came and went
-    while a sink was down.
+    while a sink was down, but of a plan that was taken.
     """
     queue = {one.id: one for one in waiting}
     news = [*_of_standing(sink, standing, queue), *_of_mended(sink, mended, queue)]
@@ -102,6 +109,8 @@ def _of_standing(
 
 def _of_mended(sink: str, mended: Iterable[Episode], queue: dict[int, Waiting]) -> Iterator[News]:
     for one in mended:
+        if one.alert.kind in TOLD_THOUGH_OVER:
+            continue
         _withdraw(one, queue)
         was_told = sink in one.told or _claimed_states(one, queue)
         if was_told and one.alert.kind in NOTED_WHEN_MENDED:

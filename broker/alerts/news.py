@@ -18,6 +18,10 @@ NOTED_WHEN_MENDED = frozenset(
 """Kinds whose end is told: somebody may be at work on them. The others end by being acted on, or
 by the next day's catalog; a digest has them all."""
 
+TOLD_THOUGH_OVER = frozenset({AlertKind.BETTER_PLAN})
+"""Kinds that a sink hears of though they were over before it could be reached: a plan that was
+taken is in force from then on, and somebody is to buy by it."""
+
 
 class Event(StrEnum):
     """What became of an alert."""

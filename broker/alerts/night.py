@@ -50,7 +50,9 @@ class Night:
     is worth acting on; `changes` are then the steps to it, dearest first. `in_force_name` and
     `made_name` are what a command line calls the two plans: a file, or a hash. `machines` has one
     offer of each machine of the inventory, for those that neither plan uses. `needed` says why the
-    plan in force cannot go on, and is empty where it can.
+    plan in force cannot go on, and is empty where it can. `days_apart` are the days in which the
+    two plans do something else, None where that is not known; `price_floor_usd_per_day` is what a
+    dearer price must cost to be told.
     """
 
     now: datetime
@@ -66,6 +68,8 @@ class Night:
     made_name: str = ""
     machines: Sequence[Offer] = ()
     needed: str = ""
+    days_apart: Decimal | None = None
+    price_floor_usd_per_day: Decimal = Decimal(0)
 
     @property
     def acted_on(self) -> Plan | None:

@@ -30,9 +30,10 @@ def instant(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-def counted(count: int, thing: str) -> str:
-    """Write a count of things: 1 node, 2 nodes."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+def counted(count: int | Decimal, thing: str) -> str:
+    """Write a count of things: 1 node, 2 nodes, 2.5 days."""
+    number = f"{count:,}" if isinstance(count, int) else f"{count:,.4g}"
+    return f"{number} {thing}" if count == 1 else f"{number} {thing}s"
 
 
 def one_line(text: str) -> str:

@@ -1,14 +1,14 @@
 """The door to alerts: sinks from the settings, nights, digests, a trial, what waits."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from ipaddress import ip_address
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 from pydantic import SecretStr
@@ -34,6 +34,8 @@ from broker.store.database import open_store, reading
 
 Sleep = Callable[[float], None]
 _Value = TypeVar("_Value")
+_LONG_PART = 12
+"""A shorter part of an address is a word, no secret."""
 
 
 class AlertService:
@@ -134,7 +136,17 @@ def scrub_from(settings: Settings) -> Scrub:
     database = settings.database
     own = (settings.slack_webhook_url, settings.webhook_secret, settings.smtp_password)
     password = urlsplit(database.get_secret_value()).password if database else None
-    return scrub_of([*settings.keys.values(), *own, SecretStr(password) if password else None])
+    parts = (*_telling_parts(settings.webhook_url or ""), *([password] if password else []))
+    return scrub_of([*settings.keys.values(), *own, *map(SecretStr, parts)])
+
+
+def _telling_parts(url: str) -> Iterator[str]:
+    """Give what of a webhook's address may be a secret: long parts of its path, and its query."""
+    parts = urlsplit(url)
+    yield from (part for part in parts.path.split("/") if len(part) >= _LONG_PART)
+    yield from (value for _, value in parse_qsl(parts.query))
+    if parts.password:
+        yield parts.password
 
 
 def sinks_from(settings: Settings, clock: Clock, *, sleep: Sleep = time.sleep) -> tuple[Sink, ...]:

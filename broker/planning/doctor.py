@@ -31,6 +31,7 @@ from broker.settings import (
     unknown_variables,
 )
 from broker.specs.load import Specs, load_specs
+from providers.kit.network import Network
 
 _GIB = 2**30
 _LITTLE_SPACE_GIB = 1.0
@@ -104,7 +105,7 @@ class Doctor:
 
 def open_doctor(clock: Clock) -> Doctor:
     """Make a doctor for this user and machine."""
-    return Doctor(load_settings, clock, lambda: httpx.Client(timeout=_ASK_S))
+    return Doctor(load_settings, clock, lambda: httpx.Client(timeout=_ASK_S, transport=Network()))
 
 
 def _read_settings(load: Callable[[], Settings]) -> tuple[Settings | None, CheckRow]:

@@ -59,7 +59,12 @@ def examine_providers(
     found = adapters(specs, settings)
     hosts = {one.name: _hosts(one.name) for one in found}
     asked = {host for some in hosts.values() for host in some}
-    answers = _ask(sorted(asked), open_client, clock) if open_client else {}
+    try:
+        answers = _ask(sorted(asked), open_client, clock) if open_client else {}
+    except ConfigurationError as error:  # of a proxy that the environment names
+        unasked = tuple(_row(one, settings, hosts[one.name], {}) for one in found)
+        problem = CheckRow(_NAME, State.BROKEN, str(error), error.hint)
+        return ProviderExam(unasked, None, problem)
     rows = tuple(_row(one, settings, hosts[one.name], answers) for one in found)
     skews = [one.skew.total_seconds() for one in answers.values() if one.skew is not None]
     skew = timedelta(seconds=statistics.median(skews)) if skews else None

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -12,10 +13,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.load import CURVE, SERIES
 from broker.domain.workload import SCHEMA, Workloads
 from broker.planning.traces import with_traces
 from broker.specs.load import Specs
 
+TODAY = "today"
+"""As `horizon.start`: the day on which the plan is made, of a night that of its date."""
+
+_HORIZON, _START = "horizon", "start"
 _SHOWN_VALUE = 60
 _LATER = {
     "batch": "batch jobs",
@@ -49,15 +55,28 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def read_workloads(path: Path) -> Workloads:
-    """Read and check a workloads file.
+def read_workloads(path: Path, today: date | None = None) -> Workloads:
+    """Read and check a workloads file; a horizon that starts `today` begins on that date.
 
     Raises:
         ConfigurationError: the file is missing, is no YAML, or breaks the schema; the message
             names every field, its value and what is expected.
     """
+    return parse_workloads(_text_of(path), str(path), path.parent, today=today)
+
+
+def starts_today(path: Path) -> bool:
+    """Tell whether the horizon of a workloads file moves on from day to day.
+
+    Raises:
+        ConfigurationError: the file is missing or is no YAML.
+    """
+    return bool(_moving_horizon(_mapping(_text_of(path), str(path))))
+
+
+def _text_of(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as cause:
         raise ConfigurationError(
             f"cannot read workloads file {str(path)!r}: {cause.strerror}",
@@ -67,17 +86,34 @@ def read_workloads(path: Path) -> Workloads:
         raise ConfigurationError(
             f"workloads file {str(path)!r} is not UTF-8 text", hint="save it as UTF-8"
         ) from cause
-    return parse_workloads(text, str(path), path.parent)
 
 
-def parse_workloads(text: str, name: str, folder: Path | None = None) -> Workloads:
+def parse_workloads(
+    text: str, name: str, folder: Path | None = None, *, today: date | None = None
+) -> Workloads:
     """Parse the text of a workloads file; `name` stands in the messages.
 
-    Traces that it names are read from `folder`.
+    Traces that it names are read from `folder`. A horizon that starts `today` begins on that date,
+    with the first moment of it in UTC.
 
     Raises:
         ConfigurationError: it is no YAML, breaks the schema, or a trace cannot be read.
     """
+    data = with_traces(_mapping(text, name), folder, name)
+    horizon = _moving_horizon(data)
+    if today is not None and horizon:
+        data = {**data, _HORIZON: {**horizon, _START: today.isoformat()}}
+    return workloads_from(data, name)
+
+
+def _moving_horizon(data: Mapping[str, object]) -> Mapping[object, object]:
+    """Give the horizon if it starts today, whenever that is; else nothing."""
+    horizon = data.get(_HORIZON)
+    moves = isinstance(horizon, Mapping) and horizon.get(_START) == TODAY
+    return horizon if isinstance(horizon, Mapping) and moves else {}
+
+
+def _mapping(text: str, name: str) -> Mapping[str, object]:
     try:
         data = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.YAMLError as cause:
@@ -93,7 +129,7 @@ def parse_workloads(text: str, name: str, folder: Path | None = None) -> Workloa
             f"{name}: a workloads file is a mapping of keys to values, this {_kind(data)}",
             hint=f"begin it with `schema: {SCHEMA}`",
         )
-    return workloads_from(with_traces(data, folder, name), name)
+    return data
 
 
 def workloads_from(data: Mapping[str, object], name: str) -> Workloads:
@@ -121,6 +157,16 @@ def parse_value(text: str, name: str) -> object:
 def workloads_sha256(workloads: Workloads) -> str:
     """Hash what a workloads file says, whatever its layout and comments."""
     return hashlib.sha256(workloads.model_dump_json(by_alias=True).encode()).hexdigest()
+
+
+def has_hash(workloads: Workloads, digest: str) -> bool:
+    """Tell whether workloads that a plan file holds had this hash when it was written.
+
+    An earlier version, which knew fewer keys, hashed those that it wrote.
+    """
+    text = workloads.model_dump_json(by_alias=True, exclude_unset=True)
+    written = hashlib.sha256(text.encode()).hexdigest()
+    return digest in (written, workloads_sha256(workloads))
 
 
 def check_names(workloads: Workloads, specs: Specs) -> None:
@@ -158,7 +204,8 @@ def _check_training(workloads: Workloads, specs: Specs) -> None:
                 f"training[{number}].window: {run.window.earliest:%Y-%m-%d} to "
                 f"{run.window.deadline:%Y-%m-%d} lies outside the horizon, "
                 f"{horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}",
-                hint="move the window or the horizon so that they overlap",
+                hint="move the window or the horizon so that they overlap; take a run out of the "
+                "file once it is done",
             )
 
 
@@ -179,7 +226,8 @@ def _problem(error: ErrorDetails) -> str:
         return _unknown_key(where, str(error["loc"][-1]))
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "missing":
-        return f"{where}: this key is missing; add it"
+        what = f"add it: a date, or {TODAY}" if where == f"{_HORIZON}.{_START}" else "add it"
+        return f"{where}: this key is missing; {what}"
     if error["type"] == "value_error":
         return f"{where}: {message}" if where else message
     return f"{where}: {_shown(error['input'])} is not right: {message[:1].lower()}{message[1:]}"
@@ -193,7 +241,8 @@ def _unknown_key(where: str, key: str) -> str:
 
 
 def _path(location: Sequence[int | str]) -> str:
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in location]
+    keys = [part for part in location if part not in (CURVE, SERIES)]
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in keys]
     return "".join(parts).removeprefix(".")
 
 

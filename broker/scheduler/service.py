@@ -118,7 +118,7 @@ class ScheduleService:
         Raises:
             ConfigurationError: the file cannot be read, or the name is taken.
         """
-        read_workloads(workloads)
+        read_workloads(workloads, self.planning.clock().date())
         called, path = name or f"nightly-{workloads.stem}", str(workloads.resolve())
         return self._add(Job(called, JobKind.NIGHTLY, path, rule, recorded, solve))
 

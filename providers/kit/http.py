@@ -24,6 +24,7 @@ from broker.clock import Clock
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Evidence
 from providers.kit.adapter import stamp
+from providers.kit.network import Network
 from providers.kit.secrets import Secrets
 
 ATTEMPTS = 4
@@ -63,10 +64,11 @@ def live_client(
     """Open a client on the network whose replies are checked, retried and stamped as live.
 
     `timeout_s` bounds each wait for the other side (connect, read, write), in seconds.
-    `transport` is what sends in the end; `sleep` waits between two attempts. `secrets` are kept out
+    `transport` is what sends in the end (the network, through the proxies of the environment);
+    `sleep` waits between two attempts. `secrets` are kept out
     of errors and logs, whatever a provider answers.
     """
-    inner = transport or httpx.HTTPTransport()
+    inner = transport or Network()
     return httpx.Client(
         transport=RetryingTransport(inner, clock=clock, sleep=sleep, secrets=secrets),
         timeout=timeout_s,

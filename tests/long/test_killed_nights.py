@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 from nights import EVENING, RUN, Nights
+from postgres_server import PASSWORD, programs, running_server
+from pydantic import SecretStr
 from store_places import environment_of
 
 from broker.journal.journal import Journal
@@ -126,6 +128,11 @@ class World:
 
 @pytest.fixture
 def world(place: Place, tmp_path: Path) -> World:
+    return world_over(place, tmp_path)
+
+
+def world_over(place: Place, tmp_path: Path) -> World:
+    """Write what the processes of a test run, over a store that is there."""
     (tmp_path / "night.py").write_text(NIGHT, encoding="utf-8")
     later = RUN.replace("2026-12-", "2027-01-")  # after all of the nights
     text = later.replace("churn: {usd_per_moved_node: 1}", LOOSE)
@@ -146,6 +153,12 @@ def kill(process: subprocess.Popen[str]) -> bool:
         if pipe is not None:
             pipe.close()
     return was_alive
+
+
+def wait_for_step(process: subprocess.Popen[str], step: str) -> None:
+    """Read the log of a night until a step is done."""
+    assert process.stdout is not None
+    assert any(f"step={step}" in line for line in process.stdout), f"{step} was never done"
 
 
 def is_left(group: int) -> bool:
@@ -212,6 +225,46 @@ def test_a_database_that_stays_locked_fails_the_night_and_the_next_run_does_it(
     assert "locked" in err
     assert world.run(1)[:2] == (0, "begun")
     world.check(1)
+
+
+def test_a_database_file_that_is_gone_and_comes_back_costs_no_night(
+    world: World, *, is_postgres: bool
+) -> None:
+    if is_postgres:
+        pytest.skip("takes a folder away")
+    assert isinstance(world.place, Path)
+    folder, away = world.place.parent, world.place.parent.with_name("away")
+    assert world.run(0)[0] == 0
+    for number, step in enumerate(("price", "verify", "decide"), start=1):
+        process = world.start(number)
+        wait_for_step(process, step)
+        folder.rename(away)
+        _, err = process.communicate(timeout=180)
+        assert process.returncode == 2, err
+        away.rename(folder)
+        assert world.run(number)[:2] == (0, "resumed")
+        world.check(number)
+    world.check_log(4)
+
+
+def test_a_database_server_that_stops_and_comes_back_costs_no_night(tmp_path: Path) -> None:
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL server is installed")
+    with running_server(found) as server:
+        world = world_over(SecretStr(server.url), tmp_path)
+        assert world.run(0)[0] == 0
+        for number, step in enumerate(("price", "verify", "decide"), start=1):
+            process = world.start(number)
+            wait_for_step(process, step)
+            server.stop()
+            _, err = process.communicate(timeout=180)
+            server.start()
+            assert process.returncode == 2, err
+            assert PASSWORD not in err
+            assert world.run(number)[:2] == (0, "resumed")
+            world.check(number)
+        world.check_log(4)
 
 
 def test_two_runners_of_one_night_do_it_once(world: World) -> None:

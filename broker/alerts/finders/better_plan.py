@@ -21,7 +21,7 @@ def better_plan(night: Night) -> Iterator[Alert]:
     if night.made is None or not night.adopted:
         return
     saving = _saving(night)
-    per_day = quantize_usd(saving / night.made.workloads.horizon.days) if saving else None
+    per_day = quantize_usd(saving / _days(night, night.made)) if saving else None
     yield Alert(
         kind=AlertKind.BETTER_PLAN,
         scope=night.workloads,
@@ -43,13 +43,19 @@ def _saving(night: Night) -> Decimal | None:
     return saving if 0 < saving <= night.in_force.total_usd else None
 
 
+def _days(night: Night, made: Plan) -> Decimal:
+    """Give the days over which the saving comes: those in which the plans differ."""
+    return night.days_apart or Decimal(made.workloads.horizon.days)
+
+
 def _title(night: Night, made: Plan, saving: Decimal | None) -> str:
     days = made.workloads.horizon.days
     if night.in_force is None:
         return f"The first plan of {night.workloads}: {dollars(made.total_usd)} for {days} days"
     if night.needed:
         return f"The plan in force of {night.workloads} cannot go on: there is a new one"
-    worth = f"saves {dollars(saving)} in {days} days" if saving else "is worth the change"
+    apart = counted(_days(night, made), "day")
+    worth = f"saves {dollars(saving)} in {apart}" if saving else "is worth the change"
     return f"A better plan of {night.workloads} {worth}"
 
 

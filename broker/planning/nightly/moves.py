@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 from broker.domain.plan import NodeStep, Plan, Purchase, RunStep, ServingStep
 from broker.exports.lines import lines
@@ -19,6 +20,7 @@ from broker.planning.differences.lines import Window
 from broker.planning.nightly.window import EGRESS, Costs
 
 _SHOWN = 3
+_SECONDS_PER_DAY = 86_400
 
 
 Held = Mapping[tuple[str, str], Sequence[NodeStep]]
@@ -54,6 +56,20 @@ def disturbed_by(in_force: Plan, made: Plan, window: Window) -> Disturbed:
     going = _by_machine(_less(before, after), _less(work_before, work_after), per_node)
     coming = _by_machine(_less(after, before), _less(work_after, work_before), per_node)
     return Disturbed(max(going, coming), sum(_most(counts) for counts in before.values()))
+
+
+def days_apart(in_force: Plan, made: Plan, window: Window) -> Decimal:
+    """Measure the part of the window in which the plans have other nodes, or other work on them."""
+    old = _nodes_by_line(in_force, window), _gpus_by_work(in_force, window)
+    new = _nodes_by_line(made, window), _gpus_by_work(made, window)
+    held = [steps for of in (*old, *new) for steps in of.values()]
+    ends = sorted({at for steps in held for one in steps for at in (one.from_at, one.to_at)})
+    seconds = sum(
+        Decimal((to_at - from_at).total_seconds())
+        for from_at, to_at in pairwise(ends)
+        if any(_differ_at(before, after, from_at) for before, after in zip(old, new, strict=True))
+    )
+    return Decimal(seconds) / _SECONDS_PER_DAY
 
 
 def moves_between(
@@ -111,6 +127,12 @@ def _less(before: Held, after: Held) -> dict[str, int]:
         gaps = [_at(counts, at) - _at(others, at) for at in ends]
         found[machine] += max(0, *gaps, 0)
     return found
+
+
+def _differ_at(before: Held, after: Held, at: datetime) -> bool:
+    return any(
+        _at(before.get(name, ()), at) != _at(after.get(name, ()), at) for name in {*before, *after}
+    )
 
 
 def _by_machine(

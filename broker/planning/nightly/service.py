@@ -38,7 +38,7 @@ from broker.planning.nightly.outcomes import (
 from broker.planning.nightly.steps import Journaled, Rehearsal, Steps
 from broker.planning.nightly.work import NightWork
 from broker.planning.service import PlanningService, open_service
-from broker.planning.workloads_file import read_workloads, workloads_sha256
+from broker.planning.workloads_file import read_workloads, starts_today, workloads_sha256
 from broker.settings import Settings
 from broker.store.database import open_store
 
@@ -72,6 +72,7 @@ class _Tonight:
     wish: NightWish
     at: datetime
     progress: Progress
+    rolls: bool
 
 
 class NightlyService:
@@ -111,11 +112,12 @@ class NightlyService:
         at = wish.instant(self._planning.clock())
         _ = self.alerts.sinks  # a night that could tell nobody is not begun
         try:
-            demand = read_workloads(path)
+            demand = read_workloads(path, at.date())
+            rolls = starts_today(path)
         except BrokerError as error:
             self._tell_failure(path, wish, at, error)
             raise
-        tonight = _Tonight(path, demand, wish, at, progress)
+        tonight = _Tonight(path, demand, wish, at, progress, rolls=rolls)
         if wish.dry_run:
             steps = Rehearsal(self._planning.clock)
             outcome, deliveries = self._worked(tonight, self._work(tonight), steps)
@@ -194,6 +196,7 @@ class NightlyService:
         def tell() -> TellOutcome:
             night = work.night(priced, planned, decided, str(tonight.path))
             deliveries.extend(self.alerts.tell(night, dry_run=wish.dry_run))
+            work.adopt(priced, planned, decided)
             return _told(night, deliveries)
 
         steps.step(Step.TELL, Nothing(), TellOutcome, tell)
@@ -202,7 +205,8 @@ class NightlyService:
     def _work(self, tonight: _Tonight) -> NightWork:
         wish = tonight.wish
         keeping = Keeping(self.engine, tonight.path.stem, dry_run=wish.dry_run)
-        return NightWork(self._planning, tonight.demand, wish, keeping, at=tonight.at)
+        at, rolls = tonight.at, tonight.rolls
+        return NightWork(self._planning, tonight.demand, wish, keeping, at=at, rolls=rolls)
 
     def _tell_failure(self, path: Path, wish: NightWish, at: datetime, error: BrokerError) -> None:
         """Tell that there is no plan of tonight; if that fails, too, the error is told alone."""

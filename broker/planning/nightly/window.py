@@ -53,6 +53,14 @@ def window_from(now: datetime, horizon: Horizon) -> Window:
     return Window(min(horizon.start + slots_over * horizon.slot, horizon.end), horizon.end)
 
 
+def shared_window(now: datetime, in_force: Plan, horizon: Horizon) -> Window:
+    """Give the rest of the time that a plan in force and a horizon that moved on both cover."""
+    rest = window_from(now, horizon)
+    ends_at = min(rest.to_at, in_force.workloads.horizon.end)
+    from_at = max(rest.from_at, in_force.workloads.horizon.start)
+    return Window(min(from_at, ends_at), ends_at)
+
+
 def costs_of(
     in_force: Plan,
     made: Plan,

@@ -17,11 +17,12 @@ from broker.domain.workload import Workloads
 from broker.planning import plans
 from broker.planning.case import CaseReport
 from broker.planning.catalog_view import CatalogSource, CatalogView
+from broker.planning.differences.lines import Window
 from broker.planning.differences.steps import steps_between
 from broker.planning.nightly.asked import NightWish, Progress
 from broker.planning.nightly.deciding import Decision, Gain, Verdict, decide
 from broker.planning.nightly.keeping import Keeping
-from broker.planning.nightly.moves import Move, disturbed_by, moves_between
+from broker.planning.nightly.moves import Move, days_apart, disturbed_by, moves_between
 from broker.planning.nightly.outcomes import (
     DecideOutcome,
     DiffOutcome,
@@ -32,8 +33,15 @@ from broker.planning.nightly.outcomes import (
 )
 from broker.planning.nightly.prices import price_moves
 from broker.planning.nightly.providers import provider_states
+from broker.planning.nightly.rolling import not_comparable, over_its_own, why_followed
 from broker.planning.nightly.standing import why_not_on
-from broker.planning.nightly.window import Costs, costs_of, first_costs, window_from
+from broker.planning.nightly.window import (
+    Costs,
+    costs_of,
+    first_costs,
+    shared_window,
+    window_from,
+)
 from broker.planning.service import PlanningService
 from broker.planning.workloads_file import check_names, workloads_sha256
 from broker.reports.diff_view import StepRow
@@ -52,10 +60,14 @@ class Compared:
     gain: Gain | None
     cannot: tuple[str, ...]
     moves: tuple[Move, ...]
+    not_comparable: tuple[str, ...] = ()
 
 
 class NightWork:
-    """Does the steps of one night; `keeping` holds the plans."""
+    """Does the steps of one night; `keeping` holds the plans.
+
+    `rolls` says that the horizon moves on each day.
+    """
 
     def __init__(
         self,
@@ -65,12 +77,14 @@ class NightWork:
         keeping: Keeping,
         *,
         at: datetime,
+        rolls: bool = False,
     ) -> None:
         self._planning = planning
         self._demand = demand
         self._wish = wish
         self._keeping = keeping
         self._began_at = at
+        self._rolls = rolls
         self._view: CatalogView | None = None
         self._compared: Compared | None = None
         self._case: CaseReport | None = None
@@ -189,11 +203,18 @@ class NightWork:
         )
 
     def decide(self, priced: PriceOutcome, planned: PlanOutcome) -> DecideOutcome:
-        """Decide, and let tonight's plan be the one in force where it is worth it."""
+        """Decide whether tonight's plan is to be the one in force."""
         decision = self._decision(priced, planned)
-        if decision.verdict.is_change:
-            self._keeping.adopt(planned.plan, priced.at)
         return DecideOutcome(verdict=decision.verdict, why=decision.why)
+
+    def adopt(self, priced: PriceOutcome, planned: PlanOutcome, decided: DecideOutcome) -> None:
+        """Let tonight's plan be the one in force where that was decided.
+
+        It is done when people were told: a night that is broken off before, and begun anew, finds
+        the plan of before in force, and says again what it is to say.
+        """
+        if decided.verdict.is_change:
+            self._keeping.adopt(planned.plan, priced.at)
 
     def night(
         self, priced: PriceOutcome, planned: PlanOutcome, decided: DecideOutcome, name: str
@@ -204,7 +225,7 @@ class NightWork:
         is_change = decided.verdict.is_change
         moves = self.compared(priced, planned).moves if planned.is_plan and is_change else ()
         view = self.view(priced)
-        window = window_from(priced.at, self._demand.horizon)
+        window = self._window(priced, in_force)
         owed = self._keeping.owed(planned.in_force) if in_force else frozenset()
         machines = {one.offer for one in self._demand.inventory}
         return Night(
@@ -220,6 +241,8 @@ class NightWork:
             in_force_name=planned.in_force[:_DIGITS],
             made_name=planned.plan[:_DIGITS],
             machines=_one_of_each(view, machines),
+            days_apart=days_apart(in_force, made, window) if in_force and moves else None,
+            price_floor_usd_per_day=self._planning.settings.price_jump_min_usd_per_day,
             needed="; ".join(decided.why[1:]) if decided.verdict is Verdict.NEEDED else "",
         )
 
@@ -231,7 +254,7 @@ class NightWork:
 
     def _compare(self, priced: PriceOutcome, planned: PlanOutcome) -> Compared:
         made, in_force = self._keeping.plan(planned.plan), self._in_force(planned)
-        window = window_from(priced.at, self._demand.horizon)
+        window = self._window(priced, in_force)
         if in_force is None:
             costs = first_costs(made, window)
             return Compared(costs, None, (), moves_between(None, made, costs, window))
@@ -239,22 +262,41 @@ class NightWork:
         owed = self._keeping.owed(planned.in_force)
         prices = {offer.key: offer for offer in view.offers}
         costs = costs_of(in_force, made, window, prices=prices, owed=owed)
-        known = frozenset(offer.key for offer in view.all_offers)
-        bought = self._keeping.bought(planned.in_force)
-        case = self._case_with(in_force, bought, priced)
         return Compared(
             costs=costs,
             gain=Gain.of(costs, disturbed_by(in_force, made, window)),
-            cannot=why_not_on(in_force, case, window, known=known, bought=bought),
+            cannot=self._why_not_on(in_force, priced, self._keeping.bought(planned.in_force)),
             moves=moves_between(in_force, made, costs, window),
+            not_comparable=not_comparable(in_force, made, window) if self._rolls else (),
         )
+
+    def _window(self, priced: PriceOutcome, in_force: Plan | None) -> Window:
+        """Give the time from now on in which the plans are compared."""
+        if in_force is None or not self._rolls:
+            return window_from(priced.at, self._demand.horizon)
+        return shared_window(priced.at, in_force, self._demand.horizon)
+
+    def _why_not_on(
+        self, in_force: Plan, priced: PriceOutcome, bought: frozenset[str]
+    ) -> tuple[str, ...]:
+        """Say why the plan in force cannot go on; empty where it can."""
+        ends = why_followed(in_force, self._demand, priced.at) if self._rolls else ()
+        if ends:
+            return ends
+        known = frozenset(offer.key for offer in self.view(priced).all_offers)
+        case = self._case_with(in_force, bought, priced)
+        window = window_from(priced.at, case.workloads.horizon)
+        return why_not_on(in_force, case, window, known=known, bought=bought)
 
     def _decision(self, priced: PriceOutcome, planned: PlanOutcome) -> Decision:
         if not planned.is_plan:
             why = self._keeping.plan(planned.plan).warnings
             return Decision(Verdict.NO_PLAN, ("no purchase meets every rule", *why))
         compared = self.compared(priced, planned)
-        return decide(compared.gain, compared.cannot, self._demand.policy.churn)
+        decision = decide(compared.gain, compared.cannot, self._demand.policy.churn)
+        if decision.verdict is Verdict.BETTER and compared.not_comparable:
+            return Decision(Verdict.KEEP, compared.not_comparable)
+        return decision
 
     def _in_force(self, planned: PlanOutcome) -> Plan | None:
         return self._keeping.plan(planned.in_force) if planned.in_force else None
@@ -276,11 +318,12 @@ class NightWork:
         keys = {one.offer for one in plan.purchases if one.id in bought} | self._doubted(priced)
         keys -= {offer.key for offer in view.offers}
         had = tuple(_seen_now(offer, view) for offer in plan.offers if offer.key in keys)
-        if not had:
+        demand = over_its_own(self._demand, plan) if self._rolls else self._demand
+        if not had and demand == self._demand:
             return self._report(priced).case
         tables, settings = self._planning.specs, self._planning.settings
         with_had = replace(view, offers=(*view.offers, *had))
-        return plans.case_of(self._demand, with_had, tables, settings).case
+        return plans.case_of(demand, with_had, tables, settings).case
 
     def _doubted(self, priced: PriceOutcome) -> frozenset[str]:
         """Name the offers that are held back since a short time."""
@@ -300,7 +343,8 @@ class NightWork:
         if now >= horizon.end:
             raise ConfigurationError(
                 f"horizon: it ended on {horizon.end:%Y-%m-%d}, so there is nothing to plan",
-                hint="move horizon.start in the workloads file",
+                hint="move horizon.start in the workloads file, or write `start: today`, and it "
+                "moves by itself",
             )
 
 

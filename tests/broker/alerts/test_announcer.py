@@ -112,6 +112,16 @@ def test_what_changed_or_ended_while_a_sink_was_down_is_told_as_it_stands(
     assert tell(an_alert("other"), day=2) == ["mended chat: over"]
 
 
+def test_a_plan_that_was_taken_while_a_sink_was_down_is_told_in_the_next_night(
+    tell: Tell, listener: Listener
+) -> None:
+    listener.down = 1
+    better = an_alert("w.yaml", "saves 512", AlertKind.BETTER_PLAN)
+    assert tell(better) == []
+    assert tell(day=1) == ["raised w.yaml: saves 512"]  # it is in force: tonight's is no better
+    assert tell(day=2) == []
+
+
 def test_a_change_that_nobody_heard_of_and_that_went_back_is_not_told(
     tell: Tell, listener: Listener
 ) -> None:

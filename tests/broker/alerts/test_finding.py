@@ -87,6 +87,15 @@ def test_a_better_plan_tells_its_three_dearest_steps_and_what_a_day_of_waiting_c
     assert alert.action == "gpubroker approve new.json --by NAME"
 
 
+def test_a_day_of_waiting_costs_the_saving_of_the_days_in_which_the_plans_differ() -> None:
+    calm = quiet_plan()
+    changes = [Change("x", Decimal(800))]
+    of = night(in_force=calm, made=calm, adopted=True, changes=changes, days_apart=Decimal("0.5"))
+    alert = only(of, AlertKind.BETTER_PLAN)
+    assert alert.title == "A better plan of w.yaml saves $800 in 0.5 days"
+    assert alert.usd_per_day == 1600
+
+
 def test_a_saving_above_all_that_is_spent_is_not_told_as_one() -> None:
     calm = quiet_plan()  # costs 48 h × 50 USD = 2,400 USD
     of = night(in_force=calm, made=calm, adopted=True, changes=[Change("x", Decimal(2401))])
@@ -234,6 +243,8 @@ def test_a_price_that_rose_by_a_tenth_is_told_with_what_it_costs_a_day() -> None
     assert alert.usd_per_day == 150  # 2.5 nodes × 2.50 USD × 24 h
     assert alert.state == "up by 25% or more"
     assert alert.action == "gpubroker history beta/big/east@spot"
+    below = night(in_force=calm, price_moves=moves, price_floor_usd_per_day=Decimal("150.01"))
+    assert kinds(below) == set()
 
 
 def test_a_provider_that_fails_is_told_once_with_what_depends_on_it() -> None:

@@ -16,6 +16,7 @@ from broker.planning.doctor import Diagnosis, Doctor
 from broker.planning.service import open_service
 from broker.reports.doctor_view import CheckRow, ProviderRow, State
 from broker.settings import Settings
+from providers.kit.network import Network
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 Look = Callable[..., Diagnosis]
@@ -198,3 +199,15 @@ def test_no_network_at_all_is_broken(tmp_path: Path) -> None:
     row = check(online(Settings(data_dir=tmp_path), refuse), "providers")
     assert row.state is State.BROKEN
     assert "no route to host" in row.found
+
+
+def test_a_proxy_that_cannot_be_used_is_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://ann:canary@host")
+    settings = Settings(data_dir=tmp_path)
+    doctor = Doctor(lambda: settings, lambda: NOW, lambda: httpx.Client(transport=Network()))
+    row = check(doctor.examine(online=True), "providers")
+    assert row.state is State.BROKEN
+    assert "HTTPS_PROXY names no proxy" in row.found
+    assert "canary" not in row.found + row.remedy

@@ -9,7 +9,7 @@ from export_plans import Parts, at, bought, machine, plan, served, trained
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import CostLine, Plan, Term
 from broker.planning.differences.lines import Window
-from broker.planning.nightly.moves import disturbed_by, moves_between
+from broker.planning.nightly.moves import days_apart, disturbed_by, moves_between
 from broker.planning.nightly.window import Costs, costs_of, first_costs, window_from
 
 A = machine("aws/p5/us-east-1", usd="40")
@@ -67,6 +67,15 @@ def test_leaving_a_commitment_that_was_bought_saves_nothing() -> None:
     assert owed.saving_usd == -24 * 20
     more = costs(old, serving_plan(reserved, 3), reserved, owed=line.id)
     assert more.saving_usd == -24 * 2 * 25
+
+
+def test_plans_are_apart_where_nodes_or_their_work_differ() -> None:
+    window = Window(at(0), at(24))
+    assert days_apart(serving_plan(A, 2), serving_plan(A, 2), window) == 0
+    assert days_apart(serving_plan(A, 2), serving_plan(B, 2), window) == 1
+    assert days_apart(serving_plan(A, 2), serving_plan(A, 3), Window(at(18), at(24))) == Decimal(
+        "0.25"
+    )
 
 
 def test_the_data_of_a_run_is_brought_once() -> None:

@@ -131,7 +131,9 @@ def test_a_better_plan_is_adopted_and_told_with_its_saving(
     assert in_force
     assert plan_hash(in_force) == planned(cheaper).plan
     message = json.loads(nights.told()[1])
-    assert message["title"].endswith("saves $14.40 in 2 days")
+    assert message["title"].endswith(
+        "saves $14.40 in 0.5 days"
+    )  # twelve hours are another machine's
     (alert,) = (one["alert"] for one in message["news"])
     assert alert["action"] == f"gpubroker approve {planned(cheaper).plan[:12]} --by NAME"
     assert alert["facts"][0] == (
@@ -199,4 +201,4 @@ def test_a_file_that_cannot_be_read_and_a_horizon_that_is_over_are_told_once(
     assert "nothing to plan" in over["news"][0]["alert"]["facts"][0]
     (run,) = nights.service().journal.runs("team")
     assert (run.state, run.steps[0].state) == (State.FAILED, State.FAILED)
-    assert run.hint == "move horizon.start in the workloads file"
+    assert "write `start: today`" in run.hint
