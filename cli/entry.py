@@ -134,7 +134,7 @@ def open_nightly(terminal: Terminal) -> "NightlyService":
     from broker.settings import load_settings  # noqa: PLC0415 - as above
 
     _configure_logs(terminal)
-    return opened(load_settings())
+    return opened(load_settings(terminal.note))
 
 
 def open_schedule(terminal: Terminal) -> "ScheduleService":

@@ -105,12 +105,6 @@ def _explained(
 
 
 def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:
-    from broker.exports.forms import FORMS  # noqa: PLC0415 - keeps `--help` quick
-
-    if not files:
-        raise ConfigurationError(
-            "the plan has no line that this form can take", hint=f"try another: {', '.join(FORMS)}"
-        )
     if out is None:
         raise ConfigurationError(
             f"the export has {len(files)} files", hint="name a folder for them with --out"

@@ -38,11 +38,13 @@ def find_key(given: str, known: Collection[str], *, what: str = "offer") -> str:
 
 
 def _nearest(wanted: str, known: Collection[str]) -> list[str]:
-    """List the keys most like one, among those of its provider where it has any."""
+    """List the keys that hold the text, then those most like it, of its provider if it has any."""
     lowered = {key.lower(): key for key in sorted(known)}
     provider = f"{wanted.partition('/')[0]}/"
     among = [key for key in lowered if key.startswith(provider)] or list(lowered)
-    return [lowered[key] for key in get_close_matches(wanted, among, _NEAREST, _CUTOFF)]
+    holding = [key for key in among if wanted and wanted in key]
+    close = get_close_matches(wanted, among, _NEAREST, _CUTOFF)
+    return [lowered[key] for key in dict.fromkeys((*holding[:_NEAREST], *close))][:_NEAREST]
 
 
 def _some(keys: Collection[str]) -> str:

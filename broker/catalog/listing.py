@@ -145,7 +145,9 @@ def columns_of(entries: Iterable[Entry]) -> Columns:
         numbers.append(_numbers(offer))
     table = np.array(numbers, np.float64).reshape(-1, len(Number))
     return Columns(
-        named={one: Named(np.array(codes[one], np.int32), tuple(known[one])) for one in Name},
+        named={
+            one: Named(np.array(codes[one], np.int32), tuple(map(str, known[one]))) for one in Name
+        },
         numbers={one: np.ascontiguousarray(table[:, at]) for at, one in enumerate(Number)},
     )
 
@@ -176,22 +178,23 @@ def in_order(offers: Iterable[Offer], quarantined: Iterable[Quarantined]) -> tup
 
 
 def _names(offer: Offer, held: str) -> tuple[str, ...]:
+    # Members of enumerations are texts; to ask for their `value` takes longer than all the rest.
     place, hardware = offer.place, offer.hardware
     return (
         offer.provider,
         offer.cloud,
         hardware.shape.gpu,
-        hardware.shape.link.value,
-        hardware.shape.fabric.value,
-        hardware.virtualization.value,
-        offer.price_kind.value,
+        hardware.shape.link,
+        hardware.shape.fabric,
+        hardware.virtualization,
+        offer.price_kind,
         place.region,
         place.zone or "",
         place.country or "",
         place.continent or "",
         JOINT.join(offer.certifications),
-        offer.provenance.evidence.value,
-        str(held),
+        offer.provenance.evidence,
+        held,
     )
 
 

@@ -72,12 +72,13 @@ def end_releases(
     connection: Connection, provider: str, screened: Screened, *, at: datetime
 ) -> None:
     """End the releases of offers that say something else now; one that is not listed stays."""
+    terms = released_terms(connection, provider)
+    if not terms:
+        return
     held = (one.offer for one in screened.quarantined if one.reason is not Reason.DUPLICATE_KEY)
     said = {offer.key: offer for offer in (*screened.offers, *held)}
     ended = [
-        key
-        for key, digest in released_terms(connection, provider).items()
-        if key in said and terms_digest(said[key]) != digest
+        key for key, digest in terms.items() if key in said and terms_digest(said[key]) != digest
     ]
     if ended:
         query = update(Release).where(

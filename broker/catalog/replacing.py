@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, select, update
 from sqlmodel import col
 
 from broker.catalog.gates import Quarantined, Screened
@@ -14,6 +14,10 @@ from broker.catalog.rows import ObservationRow, held_row, observation_row, offer
 from broker.catalog.tables import HeldReading, Observation
 from broker.domain.missing import Missing
 from broker.domain.offer import Offer
+from broker.store.bulk import insert_rows
+
+_AT_ONCE = 500
+"""Rows that one statement names; each is a parameter, of which databases allow a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def replace_offers(
     _end(connection, Observation, [row.id for key, row in standing.items() if key not in kept], at)
     added = [row for key, row in rows.items() if key not in kept]
     if added:
-        connection.execute(insert(Observation), added)
+        insert_rows(connection, Observation, added)
     _replace_held(connection, provider, new, at=at)
     end_releases(connection, provider, screened, at=at)
     return _count(rows, standing, same=same, held=screened.quarantined)
@@ -110,7 +114,7 @@ def stand_instead(connection: Connection, held: Mapping[int, Quarantined], *, at
     """Let held readings stand from `at` on: a person released them."""
     _end(connection, HeldReading, held, at)
     rows = [observation_row(one.offer, at=at, confirmed=one.reason) for one in held.values()]
-    connection.execute(insert(Observation), rows)
+    insert_rows(connection, Observation, rows)
 
 
 def _count(
@@ -138,7 +142,7 @@ def _replace_held(connection: Connection, provider: str, new: Replacement, *, at
     _end(connection, HeldReading, gone, at)
     added = [row for held, row in now.items() if held not in kept]
     if added:
-        connection.execute(insert(HeldReading), added)
+        insert_rows(connection, HeldReading, added)
 
 
 def _open_offers(
@@ -156,7 +160,7 @@ def _end(
     ids: Iterable[int],
     at: datetime,
 ) -> None:
-    ended = [{"row": id_, "at": at} for id_ in ids]
-    if ended:
-        query = update(table).where(col(table.id) == bindparam("row"))
-        connection.execute(query.values(valid_to=bindparam("at")), ended)
+    ended = list(ids)
+    for start in range(0, len(ended), _AT_ONCE):
+        some = ended[start : start + _AT_ONCE]
+        connection.execute(update(table).where(col(table.id).in_(some)).values(valid_to=at))

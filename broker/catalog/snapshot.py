@@ -40,7 +40,7 @@ def canonical(offer: Offer, but: _Fields | None = None) -> str:
     Names are sorted and amounts have no trailing zeros. `but` names the fields that are left out.
     """
     fields = offer.model_dump(exclude=dict(but) if but else None)
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), default=_text)
+    return _ENCODER.encode(fields)
 
 
 def _digest(offer: Offer, but: _Fields) -> str:
@@ -59,3 +59,6 @@ def _text(value: object) -> str:
             return value.isoformat()
         case _:
             raise TypeError(f"{value!r} has no canonical text")
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=_text)

@@ -14,6 +14,7 @@ from sqlalchemy.sql import ColumnElement
 from sqlmodel import col
 
 from broker.catalog.accepting import accept, accept_import, keep_all
+from broker.catalog.collector import without_collector
 from broker.catalog.gates import Gates, Quarantined, Reason
 from broker.catalog.history import newest_instant, next_instant
 from broker.catalog.outcomes import last_outcomes, record
@@ -44,7 +45,7 @@ class Catalog:
 
     def replace(self, sent: Reading, gates: Gates, *, now: datetime) -> RunOutcome:
         """Let what a provider sent replace its last offers, if it may; all of it or nothing."""
-        with writing(self._engine) as connection:
+        with writing(self._engine) as connection, without_collector():
             at = next_instant(connection, now)
             outcome = accept(connection, sent, gates, at=at)
             record(connection, outcome)

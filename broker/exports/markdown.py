@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from broker.domain.plan import Plan, Status
+from broker.domain.chosen_model import chosen_model
+from broker.domain.plan import Plan, ServingAssignment, Status
 from broker.exports.buying import bought
 from broker.exports.extras import NO_EXTRAS, Extras, Told
 from broker.exports.files import ExportFile
@@ -83,6 +84,11 @@ def _purchases(plan: Plan) -> Iterator[str]:
     )
 
 
+def _how(plan: Plan, one: ServingAssignment) -> str:
+    """Say how a replica works, and of which model it is where there is a choice."""
+    return f"{chosen_model(plan, one)} {one.candidate.layout} {one.candidate.precision}".strip()
+
+
 def _work(plan: Plan) -> Iterator[str]:
     serving = [
         (
@@ -91,7 +97,7 @@ def _work(plan: Plan) -> Iterator[str]:
                 min((step.replicas for step in one.steps), default=0),
                 max((step.replicas for step in one.steps), default=0),
             ),
-            _plain(f"{one.candidate.layout} {one.candidate.precision.value}"),
+            _plain(_how(plan, one)),
             _code(one.machine),
             "spot" if one.on_spot else "firm",
         )

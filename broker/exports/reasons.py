@@ -152,7 +152,9 @@ def warnings(plan: Plan) -> tuple[Shared, ...]:
     found = []
     for warning in plan.warnings:
         key = next((key for key in offers if warning.startswith(f"{key}: ")), "")
-        found.append((warning.removeprefix(f"{key}: ") if key else warning, offers.get(key, "")))
+        text = warning.removeprefix(f"{key}: ") if key else warning
+        is_code = " " not in text
+        found.append((text.replace("_", " ") if is_code else text, offers.get(key, "")))
     return _shared(found)
 
 

@@ -27,6 +27,8 @@ from solver.milp.solve import Limits
 
 Progress = Callable[[str], None]
 WORKERS = 2
+_GRACE_S = 5.0
+"""How long a strategy's solve may go on after the time is up: solvers end a little late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ def solve_beside(
         first = JointSearch(joint, limits, pool, budget)
         beside = StrategySearches(first, replace(limits, gap_fraction=gap), pool, budget)
         searches = [first.run(), *(beside.run(one) for one in narrower)]
-        found = run_all(searches, lambda done: progress(f"solved: {done.name}"))
+        ends_at_s = budget.ends_at_s + _GRACE_S
+        found = run_all(searches, lambda done: progress(f"solved: {done.name}"), ends_at_s)
     solved, *compared = _with_each_others_plans(_of_every(every, alike, found))
     return Solved(
         joint=_joint_optimum(solved, limits),

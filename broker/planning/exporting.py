@@ -14,7 +14,7 @@ from broker.domain.plan import Plan
 from broker.exports.explained import told
 from broker.exports.extras import Extras, PricePath, PriceStep
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
-from broker.exports.forms import export, is_launchable, takes_extras
+from broker.exports.forms import FORMS, export, is_launchable, takes_extras
 from broker.exports.reasons import paid_offers
 from broker.planning.plans import read_plan
 from broker.purchases.identity import plan_hash
@@ -23,6 +23,7 @@ from broker.settings import Settings
 from broker.store.database import open_store
 from broker.store.place import has_store, store_place
 
+_SHOWN_LINES = 4
 _WRITE_IT = "write it with `gpubroker explain PLAN --format json`"
 
 
@@ -48,18 +49,40 @@ def export_plan(
 
     Raises:
         ConfigurationError: a file cannot be used or is of another plan, the form has no place for
-            an explanation, or the catalog's database cannot be read.
+            an explanation or takes none of the lines, or the catalog's database cannot be read.
     """
     plan = read_plan(path)
     if not takes_extras(form):
         if explanation is not None:
             check_explainable(form)
-        return export(plan, form, executed=executed_lines(plan, form, settings))
+        executed = executed_lines(plan, form, settings)
+        return export(plan, form, executed=executed) or _refuse(plan, form, executed)
     prices: tuple[PricePath, ...] = ()
     if has_store(settings):  # looking for what is known makes no database
         prices = tuple(price_paths(plan, open_catalog(store_place(settings))))
     said = () if explanation is None else told(_explanation(explanation, plan))
     return export(plan, form, Extras(prices=prices, told=said))
+
+
+def _refuse(plan: Plan, form: str, executed: Executed) -> tuple[ExportFile, ...]:
+    """Say which lines a form cannot take, and which forms can.
+
+    Raises:
+        ConfigurationError: always.
+    """
+    left = [one for one in plan.purchases if one.id not in executed]
+    if not left:
+        raise ConfigurationError(
+            f"--to {form} has nothing to write: the plan has no line that was not executed already",
+            hint="`gpubroker export PLAN --to html` shows the whole plan",
+        )
+    able = [one for one in FORMS if one != form and export(plan, one, executed=executed)]
+    told = ", ".join(one.id for one in left[:_SHOWN_LINES])
+    more = f" and {len(left) - _SHOWN_LINES} more" if len(left) > _SHOWN_LINES else ""
+    raise ConfigurationError(
+        f"--to {form} has no way to buy or launch any line of the plan: {told}{more}",
+        hint=f"these forms take them: {', '.join(able)}",
+    )
 
 
 def executed_lines(plan: Plan, form: str, settings: Settings) -> Executed:

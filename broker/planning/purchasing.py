@@ -60,6 +60,11 @@ class PurchasingService:
         path = Path(given)
         if not path.exists() and _HASH.fullmatch(given):
             return self.book.plan(given)
+        if not path.exists():
+            raise ConfigurationError(
+                f"{given!r} is neither a plan file nor the hash of a kept plan",
+                hint="check the path, or take a hash from `gpubroker plans`: 8 digits are enough",
+            )
         return read_plan(path)
 
     def approve(

@@ -116,4 +116,5 @@ class ScenarioService:
         )
 
     def _inputs(self, workloads: Path, source: CatalogSource) -> Inputs:
-        return Inputs(read_workloads(workloads), self._planning.view(source))
+        today = (source.as_of or self._planning.clock()).date()
+        return Inputs(read_workloads(workloads, today), self._planning.view(source))

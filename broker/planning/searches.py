@@ -1,9 +1,10 @@
 """Searches that wait for child processes and run side by side in one thread.
 
 A search yields what it waits for, and goes on when that is done; so all share the processes, and
-none of them needs a lock.
+none of them needs a lock. When the time is up they go on without what they wait for.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -71,11 +72,13 @@ class Budget:
         self.searches -= 1
 
     def in_turn(self, begin: Callable[[], Future[_ResultT] | None]) -> Search[_ResultT | None]:
-        """Wait for a free process, then for what is begun in it; None where nothing is."""
+        """Wait for a free process, then for what is begun in it; None where nothing came of it."""
         if self._busy == self.workers:
             turn: Future[None] = Future()
             self._queue.append(turn)
             yield turn  # who ends hands the turn over
+            if not turn.done():
+                return None
         else:
             self._busy += 1
         pending = begin()
@@ -85,7 +88,7 @@ class Budget:
             self._queue.popleft().set_result(None)
         else:
             self._busy -= 1
-        return None if pending is None else pending.result()
+        return None if pending is None else outcome(pending)
 
 
 @dataclass(slots=True)
@@ -104,10 +107,21 @@ class Share:
         return min(self.budget.left_s, self._whole_s - self.used_s)
 
 
+def outcome(pending: Future[_ResultT]) -> _ResultT | None:
+    """Give the result of what a search waited for; None where the time was up before."""
+    return pending.result() if pending.done() else None
+
+
 def run_all(
-    searches: Sequence[Search[_ResultT]], on_done: Callable[[_ResultT], None]
+    searches: Sequence[Search[_ResultT]],
+    on_done: Callable[[_ResultT], None],
+    gives_up_at_s: float = math.inf,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[_ResultT]:
-    """Run searches to their ends; the results are in the order of the searches."""
+    """Run searches to their ends; the results are in the order of the searches.
+
+    From `gives_up_at_s` on nothing is waited for: every search goes on with what there is.
+    """
     results: dict[int, _ResultT] = {}
     waiting: dict[Pending, list[int]] = {}  # several may wait for one thing
 
@@ -121,8 +135,10 @@ def run_all(
     for number in range(len(searches)):
         advance(number)
     while waiting:
-        done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in sorted(done, key=waiting.__getitem__):
+        left_s = gives_up_at_s - clock()
+        timeout_s = None if math.isinf(left_s) else max(0.0, left_s)
+        done, _ = wait(waiting, timeout=timeout_s, return_when=FIRST_COMPLETED)
+        for future in sorted(done or waiting, key=waiting.__getitem__):
             for number in waiting.pop(future):
                 advance(number)
     return [results[number] for number in range(len(searches))]

@@ -144,7 +144,7 @@ class PlanningService:
         from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
         from broker.planning.workloads_file import read_workloads  # noqa: PLC0415 - the same
 
-        demand = read_workloads(workloads)
+        demand = read_workloads(workloads, (source.as_of or self.clock()).date())
         view = self.view(source)
         tables, settings = self.specs, self.settings
         return plans.plan_workloads(
@@ -163,7 +163,7 @@ class PlanningService:
         from broker.planning.workloads_file import read_workloads  # noqa: PLC0415 - the same
 
         given = plans.read_plan(plan)
-        demand = read_workloads(workloads)
+        demand = read_workloads(workloads, given.workloads.horizon.start.date())
         view = self._named(source, given) or self._view_of(given.catalog)
         return plans.verify_plan(given, demand, view, specs=self.specs, settings=self.settings)
 

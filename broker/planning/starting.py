@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 
 from broker.clock import Clock
 from broker.domain.errors import ConfigurationError
-from broker.planning.workloads_file import check_names, parse_workloads
+from broker.planning.workloads_file import TODAY, check_names, parse_workloads
 from broker.settings import Settings
 from broker.specs.load import Specs, load_specs
 from providers.registry import PROVIDERS, adapters
@@ -106,7 +106,7 @@ class Starter:
         lines = [*_head_lines(start, run), *(_run_lines(start, run) if run else ())]
         lines += _service_lines(service) if service else ()
         text = "".join(f"{line}\n" for line in lines)
-        check_names(parse_workloads(text, "the answers"), self._specs)
+        check_names(parse_workloads(text, "the answers", today=self._today), self._specs)
         return text
 
 
@@ -167,7 +167,8 @@ def _head_lines(start: date, run: RunAnswers | None) -> Iterator[str]:
     days = max(DAYS, run.days + _LATER_DAYS) if run else DAYS
     yield "# What is to be planned. `gpubroker schema workloads` has every key with its meaning."
     yield "schema: gpubroker.workloads/1"
-    yield f"horizon: {{start: {start}, days: {days}, slot: {SLOT}}}"
+    begins = start if run else TODAY  # a run has its dates, a service goes on
+    yield f"horizon: {{start: {begins}, days: {days}, slot: {SLOT}}}"
     yield "policy:"
     yield '  # providers: {deny: [vast, "runpod:community"]}    # whom not to buy from'
     yield "  # regions: {allow: [us, eu]}                       # where nodes may stand"

@@ -1,10 +1,9 @@
 """The listing of the store's standing offers: read where it is up to date, else made anew."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from broker.catalog.collector import without_collector
 from broker.catalog.listing import Listing, listing_of
 from broker.catalog.listing_file import note_snapshot, read_listing, store_version, write_listing
 from broker.settings import Settings
@@ -46,7 +45,7 @@ class StoreListing:
     def _made_anew(self) -> Listing:
         catalog = self._open_catalog()
         version = store_version(self._place)  # before its offers: they are no older than it
-        with _without_collector():
+        with without_collector():
             state = catalog.state()
             if state is None or version is None:
                 return listing_of(())
@@ -66,18 +65,3 @@ class StoreListing:
         structlog.get_logger(__name__).warning(
             "listing_not_kept", path=str(self._path), error=str(cause)
         )
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Put off the search for cycles, of which offers have none, while a great many are made.
-
-    It looks at all of them again and again, which takes a third of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -70,6 +70,7 @@ class JointSearch:
         (choice,) = self.strategy.choices
         pending = self.pool.optimize(choice.case, self.limits)
         yield from self.budget.in_turn(lambda: pending)
+        # Waited for even when the time is up: the plan is worth more than the seconds.
         compared = _joint(self.strategy, pending.result())
         self.ended.set_result(compared)
         return compared

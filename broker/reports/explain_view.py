@@ -241,7 +241,9 @@ def _near_rows(near: NearPlan) -> Iterator[tuple[str, str]]:
 
 def _relaxing(relaxing: Relaxing) -> Iterator[RenderableType]:
     if not relaxing.relaxations:
-        yield Text("No looser value of the rules was found to be enough.", style="bold")
+        told = "No looser value of the rules was found to be enough"
+        told += "." if relaxing.is_whole else " in the time; --time-limit gives more."
+        yield Text(told, style="bold")
         for reason in relaxing.hopeless:
             yield Text(printable(reason))
         return

@@ -7,7 +7,7 @@ most fifteen digits below a billion dollars, and a float prints those digits unc
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -129,12 +129,14 @@ def _instant(value: datetime) -> str:
 
 
 def _document(report: Report[RowT]) -> dict[str, object]:
-    rows = [{name: _written(value) for name, value in _fields(row)} for row in report.rows]
-    beside = {
-        name: [{key: _written(value) for key, value in _fields(row)} for row in others]
-        for name, others in report.beside.items()
-    }
-    return {"schema": report.schema, **report.facts, report.name: rows, **beside}
+    rows = {report.name: _documents(report.rows)}
+    beside = {name: _documents(others) for name, others in report.beside.items()}
+    return {"schema": report.schema, **report.facts, **rows, **beside}
+
+
+def _documents(rows: Iterable[FlatRow]) -> list[dict[str, object]]:
+    read = _Reader()
+    return [{name: _written(value) for name, value in read(row)} for row in rows]
 
 
 def _written(value: object) -> object:
@@ -152,7 +154,8 @@ def _csv(report: Report[RowT]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_names(report.row_type))
-    writer.writerows([_cell(value) for _, value in _fields(row)] for row in report.rows)
+    read = _Reader()
+    writer.writerows([_cell(value) for _, value in read(row)] for row in report.rows)
     return out.getvalue()
 
 
@@ -169,13 +172,24 @@ def _cell(value: object) -> Plain:
     return inert(flat) if isinstance(flat, str) else flat
 
 
-def _fields(row: FlatRow) -> Iterator[tuple[str, object]]:
-    for one in fields(row):
-        value = getattr(row, one.name)
-        if is_dataclass(value) and not isinstance(value, type):
-            yield from _fields(value)
-        else:
-            yield one.name, value
+class _Reader:
+    """Reads the fields of rows; it looks up once what the rows of a type are made of."""
+
+    def __init__(self) -> None:
+        self._names: dict[type[FlatRow], tuple[str, ...]] = {}
+
+    def __call__(self, row: FlatRow) -> Iterator[tuple[str, object]]:
+        """Yield the fields of a row by name, those of a row inside it in its place."""
+        kind = type(row)
+        names = self._names.get(kind)
+        if names is None:
+            names = self._names[kind] = tuple(one.name for one in fields(row))
+        for name in names:
+            value = getattr(row, name)
+            if hasattr(type(value), "__dataclass_fields__"):
+                yield from self(value)
+            else:
+                yield name, value
 
 
 def _names(row_type: type[FlatRow]) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from broker.domain.chosen_model import chosen_model
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 
@@ -12,6 +13,8 @@ _ACTIONS = {
     PriceKind.ON_DEMAND: "rent",
     PriceKind.SPOT: "bid",
     PriceKind.RESERVED: "reserve",
+    PriceKind.SAVINGS_PLAN: "commit",
+    PriceKind.CAPACITY_BLOCK: "book",
     PriceKind.CONTRACT: "sign",
     PriceKind.OWNED: "keep",
 }
@@ -47,9 +50,13 @@ class BuyRow:
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """One assignment: a group of replicas or a gang, where and how it works."""
+    """One assignment: a group of replicas or a gang, where and how it works.
+
+    `model` names the network that answers where the workload leaves a choice of several.
+    """
 
     workload: str
+    model: str
     user_region: str
     machine: str
     market: str
@@ -78,7 +85,7 @@ def buy_rows(plan: Plan) -> tuple[BuyRow, ...]:
 def work_rows(plan: Plan) -> tuple[WorkRow, ...]:
     """List services, then runs."""
     return (
-        *(_serving_row(one) for one in plan.serving),
+        *(_serving_row(one, chosen_model(plan, one)) for one in plan.serving),
         *(_training_row(one) for one in plan.training),
     )
 
@@ -130,7 +137,7 @@ def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]
     return sorted(names)
 
 
-def _serving_row(one: ServingAssignment) -> WorkRow:
+def _serving_row(one: ServingAssignment, model: str) -> WorkRow:
     candidate = one.candidate
     replicas = [step.replicas for step in one.steps]
     rates = [rate for rate in candidate.rates if rate.requests_per_s > 0]
@@ -138,6 +145,7 @@ def _serving_row(one: ServingAssignment) -> WorkRow:
     per_s = "/".join(f"{rate.requests_per_s:.3g}" for rate in candidate.rates)
     return WorkRow(
         workload=one.service,
+        model=model,
         user_region=one.user_region,
         machine=one.machine,
         market="spot" if one.on_spot else "firm",
@@ -161,6 +169,7 @@ def _training_row(one: TrainingAssignment) -> WorkRow:
     hours = sum((step.to_at - step.from_at).total_seconds() for step in one.steps) / 3600
     return WorkRow(
         workload=one.run,
+        model="",
         user_region="",
         machine=one.machine,
         market="spot" if one.on_spot else "firm",

@@ -131,11 +131,12 @@ def _work(plan: Plan) -> Table:
         used = f"{row.memory_gib:.0f} of {row.memory_available_gib:.0f} GiB"
         kind = f"{row.gpus} GPU" + "s" * (row.gpus > 1)
         precision = f" {row.precision}" if row.precision else ""
+        model = f"{row.model}\n" if row.model else ""
         users = f"\nfor {row.user_region}" if row.user_region else f"\n{_when(row)}"
         table.add_row(
             Text(f"{row.workload}{users}"),
             _range(row.fewest, row.most),
-            Text(f"{kind}, {row.layout}{precision}, {used}\n{row.rate}\n{row.latency}"),
+            Text(f"{model}{kind}, {row.layout}{precision}, {used}\n{row.rate}\n{row.latency}"),
             Text(f"{row.machine}\n{row.market}, {row.label}"),
         )
     return table
@@ -173,7 +174,9 @@ def _warnings(plan: Plan) -> Iterator[Text]:
     if plan.warnings:
         yield Text()
     for warning in plan.warnings:
-        yield Text(f"! {warning}", style="yellow")
+        of, colon, text = warning.rpartition(": ")
+        told = f"{of}{colon}{text.replace('_', ' ')}" if " " not in text else warning  # a code
+        yield Text(f"! {told}", style="yellow")
 
 
 def _table(title: str) -> Table:

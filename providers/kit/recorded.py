@@ -88,6 +88,11 @@ class RecordedTransport(httpx.BaseTransport):
         recorded = recordings(self._provider) if self._recorded is None else self._recorded
         return tuple(one for one in recorded if one.replay)
 
+    @cached_property
+    def _by_request(self) -> Mapping[tuple[str, str, str], Recording]:
+        """Give the recording of each request; of two with the same one, the first."""
+        return {_recorded_identity(one.request): one for one in reversed(self._replayed)}
+
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Answer from the recordings; the order of query parameters does not matter.
 
@@ -96,16 +101,16 @@ class RecordedTransport(httpx.BaseTransport):
             ProviderError: no recording has this request, or its status is no success.
         """
         asked = _identity(request.method, request.url, request.read().decode("utf-8", "replace"))
-        for recording in self._replayed:
-            if _recorded_identity(recording.request) == asked:
-                self._made.add(recording.name)
-                reply = recording.reply()
-                check_status(reply, request)
-                return reply
-        raise ProviderError(
-            f"no recording of {self._provider!r} answers {request.method} {request.url}",
-            hint=f"recorded are: {', '.join(one.name for one in self._replayed) or 'none'}",
-        )
+        recording = self._by_request.get(asked)
+        if recording is None:
+            raise ProviderError(
+                f"no recording of {self._provider!r} answers {request.method} {request.url}",
+                hint=f"recorded are: {', '.join(one.name for one in self._replayed) or 'none'}",
+            )
+        self._made.add(recording.name)
+        reply = recording.reply()
+        check_status(reply, request)
+        return reply
 
     def unused(self) -> tuple[str, ...]:
         """Name the recordings that no request has asked for yet."""

@@ -77,6 +77,8 @@ def _answer(ground: Ground, asked: Asked) -> Explanation:
     plan = ground.plan
     given = reasons(ground) if asked.is_general else None
     listed, is_whole = near_plans(ground, asked.near) if asked.near else ((), True)
+    loosened = relaxing(ground) if asked.relax else None
+    is_whole = is_whole and (loosened is None or loosened.is_whole)
     return Explanation(
         status=plan.status,
         snapshot=plan.catalog.snapshot,
@@ -88,7 +90,7 @@ def _answer(ground: Ground, asked: Asked) -> Explanation:
         commitments=commitment_reasons(plan, ground.case) if asked.is_general else (),
         why_not=why_not(ground, asked.why_not) if asked.why_not is not None else None,
         near=listed,
-        relaxing=relaxing(ground) if asked.relax else None,
+        relaxing=loosened,
         notes=tuple(_notes(ground, asked, is_whole=is_whole)),
     )
 
@@ -101,6 +103,7 @@ def _notes(ground: Ground, asked: Asked, *, is_whole: bool) -> Iterator[str]:
             "plan with --gap 0 for single figures"
         )
     if not is_whole:
-        yield "the time was up before every near plan was looked at; --time-limit gives more"
-    if not ground.left_s and not asked.near:
+        what = "rule was tried to its end" if asked.relax else "near plan was looked at"
+        yield f"the time was up before every {what}; --time-limit gives more"
+    elif not ground.left_s and not asked.near:
         yield "the time was up before everything was looked at; --time-limit gives more"

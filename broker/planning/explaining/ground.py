@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from broker.domain.case import Case
 from broker.domain.plan import Plan
@@ -21,7 +21,7 @@ from solver.milp.start import NOWHERE, Start
 Progress = Callable[[str], None]
 WORKERS = 2
 _SHORTEST_S = 1.0
-_GRACE_S = 5.0
+GRACE_S = 5.0
 """How long a solve that has begun may go on after the time is up: one of a second ends in it."""
 _ResultT = TypeVar("_ResultT")
 
@@ -37,6 +37,11 @@ class Sources:
     def case_of(self, workloads: Workloads) -> Case:
         """Build the case of other workloads over the same catalog."""
         return case_of(workloads, self.view, self.specs, self.settings).case
+
+    def without_offers(self) -> Self:
+        """Keep what says how old prices may be, but none of the catalog's offers."""
+        view = replace(self.view, offers=(), quarantined=(), rejections=())
+        return replace(self, view=view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ def waited(
         if clock() >= ends_at_s and future.cancel():
             return None
         try:
-            return future.result(timeout=max(0.0, ends_at_s + _GRACE_S - clock()))
+            return future.result(timeout=max(0.0, ends_at_s + GRACE_S - clock()))
         except TimeoutError:
             return None
 

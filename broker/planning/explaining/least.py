@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import Workloads
 from broker.planning.explaining.policy_rules import BUDGET, QUOTA, UPFRONT
 from broker.planning.explaining.probing import Prober, Steps
@@ -28,7 +29,8 @@ def least_steps(prober: Prober, name: str, others: Steps) -> Search[Least | None
     enough = yield from prober.exists({**others, name: rule.steps})
     if not enough:
         return None
-    low, high, is_proven = 0, rule.steps, True
+    low, is_proven = 0, True
+    high = (yield from _steps_spent(prober, others)) if name == BUDGET else rule.steps
     guess = yield from _guess(prober, name, others)
     while high - low > 1 and prober.ground.left_s:
         middle = _between(low, high, guess)
@@ -38,6 +40,18 @@ def least_steps(prober: Prober, name: str, others: Steps) -> Search[Least | None
         else:
             low, is_proven = middle, found is False
     return Least(high, is_least=is_proven and high - low == 1)
+
+
+def _steps_spent(prober: Prober, others: Steps) -> Search[int]:
+    """Count the steps to a budget that the plan without one keeps; there is such a plan."""
+    rule, workloads = prober.rules[BUDGET], prober.ground.plan.workloads
+    free = yield from prober.first_plan({**others, BUDGET: rule.steps})
+    given = workloads.policy.budget_usd_per_month
+    if free is None or given is None:
+        return rule.steps
+    hours = Decimal(str(workloads.horizon.hours))
+    a_month = math.ceil(free.total_usd * HOURS_PER_MONTH / hours)
+    return min(rule.steps, max(1, a_month - int(given)))
 
 
 def guesses(prober: Prober, names: Sequence[str], others: Steps) -> Search[dict[str, int]]:

@@ -17,12 +17,11 @@ from broker.exports.lines import Line, lines
 from broker.planning.case import build_case
 from broker.planning.explaining.cases import without_offers
 from broker.planning.explaining.compared import other_plan
-from broker.planning.explaining.ground import WORKERS, Ground
+from broker.planning.explaining.ground import WORKERS, Ground, Sources
 from broker.planning.explaining.rivals import Rivals, Work, main_work, rivals_of, used_up
 from broker.planning.explaining.rule_worth import rule_worth, rules_in_force, start_loosening
-from broker.planning.freshness import Freshness
+from broker.planning.measured.service import own_numbers_of
 from broker.planning.plans import freshness_of
-from broker.specs.load import Specs
 from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
 
@@ -79,10 +78,15 @@ def reasons(ground: Ground) -> Reasons:
 
 
 def refused_offers(
-    workloads: Workloads, offers: Sequence[Offer], specs: Specs, freshness: Freshness
+    workloads: Workloads, offers: Sequence[Offer], sources: Sources
 ) -> tuple[RejectedCount, ...]:
-    """Count by reason why offers cannot do some work, in the process that calls it."""
-    return build_case(workloads, offers, specs, freshness).rejected
+    """Count by reason why offers cannot do some work, in the process that calls it.
+
+    Of the sources' catalog no offer is looked at.
+    """
+    freshness = freshness_of(sources.view, sources.settings)
+    own = own_numbers_of(sources.settings, sources.specs)
+    return build_case(workloads, offers, sources.specs, freshness, own=own).rejected
 
 
 def only(workloads: Workloads, name: str) -> Workloads:
@@ -106,6 +110,7 @@ def _ask(ground: Ground, line: Line, limits: Limits) -> _Asked:
     if line.purchase.price_kind is PriceKind.OWNED or work is None:
         return _Asked(line, work, None, None)
     own = line.offer.effective_usd_per_hour
+    bare = ground.sources.without_offers()  # a catalog takes longer to hand over than the work
     cheaper = [one for one in ground.sources.view.offers if one.effective_usd_per_hour < own]
     return _Asked(
         line,
@@ -115,8 +120,7 @@ def _ask(ground: Ground, line: Line, limits: Limits) -> _Asked:
             refused_offers,
             only(ground.plan.workloads, name_of(work)),
             cheaper,
-            ground.sources.specs,
-            freshness_of(ground.sources.view, ground.sources.settings),
+            bare,
         ),
     )
 

@@ -22,6 +22,9 @@ from solver.milp.optimize import Optimum
 _Banned = frozenset[str]
 _Signature = frozenset[tuple[str, Decimal]]
 _WORKERS = 2
+_LEAST_SHARE = 0.3
+"""The part of the time that a solve may take, however many there are: a few that end with a plan
+are worth more than many that all end too soon."""
 
 
 @dataclass(slots=True)
@@ -39,14 +42,16 @@ def near_plans(ground: Ground, most: int) -> tuple[tuple[NearPlan, ...], bool]:
     tree = _Tree(plans={_signature(ground.plan.purchases)})
     listed: list[NearPlan] = []
     _grow(ground, tree, frozenset(), ground.plan.purchases, left=most)
-    while len(listed) < most and tree.heap and ground.left_s:
+    while len(listed) < most and tree.heap:
         ground.progress(f"{len(listed)} of {most} near plans found")
         _, banned, optimum = heapq.heappop(tree.heap)
         signature = _signature(optimum.purchases)
         if signature not in tree.plans:
             tree.plans.add(signature)
             listed.append(_near(ground, optimum))
-        if len(listed) < most:
+        if len(listed) < most and not ground.left_s:
+            tree.is_whole = False  # what was found is told all the same
+        elif len(listed) < most:
             _grow(ground, tree, frozenset(banned), optimum.purchases, left=most - len(listed))
     return tuple(listed), tree.is_whole and (len(listed) == most or not tree.heap)
 
@@ -54,11 +59,12 @@ def near_plans(ground: Ground, most: int) -> tuple[tuple[NearPlan, ...], bool]:
 def _grow(
     ground: Ground, tree: _Tree, banned: _Banned, purchases: Iterable[Purchase], *, left: int
 ) -> None:
-    """Plan without each of the lines, beside what is banned already."""
-    bought = {one.offer for one in purchases if one.price_kind is not PriceKind.OWNED}
-    sets = [one for one in (banned | {key} for key in sorted(bought)) if one not in tree.banned]
+    """Plan without each of the lines, cheap ones first, beside what is banned already."""
+    cheap_first = sorted(purchases, key=lambda one: (one.usd, one.offer))
+    bought = [one.offer for one in cheap_first if one.price_kind is not PriceKind.OWNED]
+    sets = [one for one in (banned | {key} for key in bought) if one not in tree.banned]
     tree.banned.update(sets)
-    limits = ground.limits(share=_WORKERS / max(1, len(sets) * left))
+    limits = ground.limits(share=max(_LEAST_SHARE, _WORKERS / max(1, len(sets) * left)))
     pending = [ground.pool.optimize(without_offers(ground.case, one), limits) for one in sets]
     results = ground.all_of(pending)
     for keys, optimum in zip(sets, results, strict=True):

@@ -10,7 +10,7 @@ from broker.domain.workload import Workloads
 from broker.planning.bare_plan import violations
 from broker.planning.explaining.ground import Ground, Sources
 from broker.planning.explaining.rules import Rule
-from broker.planning.searches import Search
+from broker.planning.searches import Search, outcome
 from solver.milp.elastic import Raisable, Raised, least_raise
 from solver.milp.optimize import Optimum, optimize
 from solver.milp.solve import Limits
@@ -18,8 +18,8 @@ from solver.milp.solve import Limits
 _ANY_PLAN = 0.999
 """The gap at which a search ends with the first plan that it finds."""
 
-_CHECK_SHARE = 0.1
-_LONGEST_CHECK_S = 20.0
+_CHECK_SHARE = 0.35
+_LONGEST_CHECK_S = 60.0
 
 Steps = Mapping[str, int]
 """How many steps of which rules are taken, the rules by their names; the others stay."""
@@ -95,22 +95,28 @@ class Prober:
             limits = Limits(_ANY_PLAN, time_limit_s, self.ground.plan.settings.seed)
             pending = self.ground.pool.submit(planned, self.job(steps), limits)
             yield pending
-            self.known[name] = pending.result()
+            optimum = outcome(pending)
+            if optimum is None:
+                return None
+            self.known[name] = optimum
         return self.known[name]
 
-    def whole_plan(self, steps: Steps) -> Search[Optimum]:
-        """Find a plan to the gap of the plan that was asked for, checked independently."""
+    def whole_plan(self, steps: Steps) -> Search[Optimum | None]:
+        """Find a plan to the gap of the plan that was asked for, checked independently.
+
+        None where the time is up.
+        """
         limits = self.ground.limits(_CHECK_SHARE)
         pending = self.ground.pool.submit(checked, self.job(steps), limits)
         yield pending
-        return pending.result()
+        return outcome(pending)
 
     def least_raise(self, steps: Steps, may: Raisable) -> Search[Raised | None]:
         """Find the least raising of numbers under rules with so many steps taken."""
         limits = Limits(0.0, self.ground.limits(_CHECK_SHARE).time_limit_s)
         pending = self.ground.pool.submit(raised, self.job(steps), may, limits)
         yield pending
-        return pending.result()
+        return outcome(pending)
 
     def job(self, steps: Steps) -> Job:
         """Take the steps, in the order of the rules."""

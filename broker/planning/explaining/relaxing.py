@@ -7,12 +7,14 @@ alone, all are loosened and tightened again one after the other: what cannot be 
 and is then loosened by as little as the others allow.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from broker.domain.explanation import Relaxation, Relaxing, RuleChange
 from broker.domain.plan import Status
-from broker.planning.explaining.ground import Ground
+from broker.planning.explaining.ground import GRACE_S, WORKERS, Ground
 from broker.planning.explaining.least import Least, guesses, least_steps
 from broker.planning.explaining.policy_rules import ALLOWED, BUDGET, QUOTA, UPFRONT, all_rules
 from broker.planning.explaining.probing import Prober, Steps, loosest
@@ -22,6 +24,11 @@ from broker.planning.searches import Search, run_all
 
 _ASKED_FOR = (QUOTA, UPFRONT, BUDGET)
 """Rules that one asks others to change; the rest are one's own demand and policy."""
+
+_WORTH_SHARE = 0.25
+"""The part of the time that is kept for the plans under the loosened rules."""
+
+_ResultT = TypeVar("_ResultT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +42,24 @@ class _Loose:
 def relaxing(ground: Ground) -> Relaxing:
     """Find what lets a plan exist, the cheapest way first."""
     found = all_rules(ground.plan.workloads, ground.sources.view.offers, may_extend=True)
-    prober = Prober(ground, _named(found))
-    names = tuple(prober.rules)
+    trying = replace(ground, ends_at_s=ground.ends_at_s - _WORTH_SHARE * ground.left_s)
+    prober = Prober(trying, _named(found))
+    names = tuple(sorted(prober.rules, key=_is_own))
     ground.progress(f"trying {len(names)} rules, each alone")
-    alone = run_all(
-        [_alone(prober, name) for name in names], lambda _: ground.progress("trying the rules")
-    )
-    ways = [one for one in alone if one is not None]
+    ways = _ways_alone(prober, names)
     if not ways:
         ground.progress("trying the rules together")
-        both = run_all([_limits_raised(prober, names), _together(prober, names)], lambda _: None)
+        both = _run(trying, [_limits_raised(prober, names), _together(prober, names)])
         ways = _different([one for one in both if one is not None])
     clashing = tuple(dict.fromkeys(name for way in ways for name in way.steps))
-    done = run_all([_relaxation(way) for way in ways], lambda _: ground.progress("planning"))
+    ground.progress(f"planning under {len(ways)} looser rules")
+    done = _run(ground, [_relaxation(ground, way) for way in ways])
     relaxations = [one for one in done if one is not None]
     return Relaxing(
         clashing=tuple(f"{prober.rules[one].path} {prober.rules[one].value}" for one in clashing),
         relaxations=tuple(sorted(relaxations, key=lambda one: one.total_usd)),
         hopeless=() if relaxations else ground.plan.warnings,
+        is_whole=trying.left_s > 0 and len(relaxations) == len(ways),
     )
 
 
@@ -72,6 +79,28 @@ def _different(ways: Sequence[_Loose]) -> list[_Loose]:
         if not any(set(one.steps) <= set(way.steps) for one in kept):
             kept.append(way)
     return kept
+
+
+def _run(ground: Ground, searches: Sequence[Search[_ResultT]]) -> list[_ResultT]:
+    """Run searches, and give up what is not done soon after the time is up."""
+    ends_at_s = ground.ends_at_s + GRACE_S
+    return run_all(searches, lambda _: None, gives_up_at_s=ends_at_s, clock=ground.clock)
+
+
+def _ways_alone(prober: Prober, names: Sequence[str]) -> list[_Loose]:
+    """Try one rule after the other, each to its end, so many at a time as there are processes."""
+    queue = deque(names)
+
+    def turns() -> Search[list[_Loose]]:
+        ways = []
+        while queue and prober.ground.left_s:
+            way = yield from _alone(prober, queue.popleft())
+            prober.ground.progress(f"trying rules, {len(queue)} are left")
+            if way is not None:
+                ways.append(way)
+        return ways
+
+    return [way for ways in _run(prober.ground, [turns() for _ in range(WORKERS)]) for way in ways]
 
 
 def _alone(prober: Prober, name: str) -> Search[_Loose | None]:
@@ -128,11 +157,11 @@ def _tightened(prober: Prober, enough: Steps) -> Search[_Loose | None]:
     return _Loose(prober, found)
 
 
-def _relaxation(way: _Loose) -> Search[Relaxation | None]:
+def _relaxation(ground: Ground, way: _Loose) -> Search[Relaxation | None]:
     """Plan under the loosened rules, to say what they are worth."""
-    prober = way.prober
+    prober = Prober(ground, way.prober.rules)
     optimum = yield from prober.whole_plan({name: one.steps for name, one in way.steps.items()})
-    if optimum.status is Status.INFEASIBLE:
+    if optimum is None or optimum.status is Status.INFEASIBLE:
         return None
     return Relaxation(
         changes=tuple(_change(prober.rules[name], least) for name, least in way.steps.items()),

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from broker.catalog.gates import Quarantined
+from broker.catalog.keys import find_key
 from broker.domain.case import Case, committed_hours
-from broker.domain.errors import ConfigurationError
 from broker.domain.explanation import OtherPlan, Outcome, Verdict, WhyNot
 from broker.domain.offer import Offer
 from broker.domain.plan import SMALLEST_GAP, Status
@@ -23,7 +23,6 @@ from broker.planning.explaining.entry_price import Question, Rest, entry_price, 
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
 from broker.planning.filters import why_not as first_rule
-from broker.planning.nearest import unknown
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
 from solver.milp.forced import forced_optimum
@@ -33,7 +32,16 @@ from solver.milp.prune import prune
 _DEARER_THAN_ANY_USD = Decimal(10) ** 12
 """Stands for the cost of a plan where there is none."""
 
-_SHARE = 0.2
+_OUT_OF_TIME = Optimum(
+    status=Status.INFEASIBLE,
+    total_usd=Decimal(0),
+    bound_usd=Decimal(0),
+    gap_fraction=1.0,
+    ran_out_of_time=True,
+)
+"""Stands for a solve that was given up."""
+
+_SHARE = 0.35
 """The part of the time that is left which one solve may take: an entry price takes about four."""
 
 
@@ -61,23 +69,10 @@ def why_not(ground: Ground, name: str) -> WhyNot:
 
 def _find(ground: Ground, name: str) -> tuple[Offer, Quarantined | None]:
     view = ground.sources.view
-    wanted = name.strip().lower()
-    held = {one.offer.key.lower(): one for one in view.quarantined}
-    offers = {one.key.lower(): one for one in view.offers}
-    if wanted in offers:
-        return offers[wanted], None
-    if wanted in held:
-        return held[wanted].offer, held[wanted]
-    same = [one for one in view.all_offers if one.machine.lower() == wanted]
-    if len(same) == 1:
-        return _find(ground, same[0].key)
-    if same:
-        raise ConfigurationError(
-            f"{name!r} is a machine that can be bought in {len(same)} ways",
-            hint=f"name one of: {', '.join(one.key for one in same)}",
-        )
-    keys = [one.key for one in view.all_offers]
-    raise unknown("offer", name, keys, where="gpubroker offers --format csv")
+    held = {one.offer.key: one for one in view.quarantined}
+    offers = {one.key: one for one in view.offers}
+    key = find_key(name, offers.keys() | held.keys())
+    return (offers[key], None) if key in offers else (held[key].offer, held[key])
 
 
 def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
@@ -167,7 +162,8 @@ class _Forcing:
         self.ground.progress(f"planning with the offer used at {price:,.4f} USD an hour")
         case = at_price(self.ground.case, self.offer.key, price)
         limits = self.ground.exact_limits(_SHARE)
-        return self.ground.pool.submit(forced_optimum, case, self.offer.key, limits).result()
+        pending = self.ground.pool.submit(forced_optimum, case, self.offer.key, limits)
+        return self.ground.all_of([pending])[0] or _OUT_OF_TIME
 
     def _impossible(self, forced: Optimum) -> WhyNot:
         is_unknown = forced.ran_out_of_time
@@ -233,7 +229,8 @@ class _Rest:
     def _solved(self, price: Decimal) -> Rest:
         plan, limits = self.ground.plan, self.ground.exact_limits(_SHARE)
         self.ground.progress("planning without the offer")
-        optimum = self.ground.pool.optimize(self._case(price), limits).result()
+        pending = self.ground.pool.optimize(self._case(price), limits)
+        optimum = self.ground.all_of([pending])[0] or _OUT_OF_TIME
         has_plan = optimum.status is not Status.INFEASIBLE
         if self.decides_others:
             if has_plan:

@@ -18,6 +18,8 @@ def widened(prober: Prober, name: str, others: Steps) -> Search[Rule | None]:
     """
     ground = prober.ground
     optimum = yield from prober.whole_plan({**others, name: 1})
+    if optimum is None:
+        return None
     kind = _KINDS[name]
     given = kind.listed(ground.plan.workloads.policy)
     more = sorted(kind.used(optimum.purchases, ground.sources.view.offers, given))
