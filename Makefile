@@ -5,23 +5,31 @@
 #   make test-long   the tests that take minutes
 #   make interop     the packages that our exports are for read them (CHECKS names some)
 #   make accuracy    errors of the estimates against public measurements: docs/accuracy.md
-#   make bench       times and sizes of the program on the examples, times of the catalog
+#   make bench       times and sizes of the program on the examples and on generated instances
+#                    (docs/benchmarks/program.md), times of the catalog and of sizing
+#   make bench-one   one generated instance: SIZE=small|medium|large|huge SEED=n, also SCALE=8,
+#                    GAP=0.01, TIME=600 (seconds), AGAIN=1; a run that is known is not done again
 #   make docs        write the generated parts of the docs anew
 #   make lock        resolve requirements.lock and the pins of the interop check anew (needs uv)
 
 PYTHON ?= python3
 WORKLOADS ?= broker/examples/70b-two-continents.yaml
+SIZE ?= small
+SEED ?= 1
 BIN := .venv/bin
+ONE = $(BIN)/python tools/bench_program.py $(if $(AGAIN),--again)
 LOCKED := .venv/.locked
 READY := .venv/.ready
 
-.PHONY: plan test test-long interop lint accuracy bench docs lock clean
+unexport PYTHONDONTWRITEBYTECODE # else each process that tests start compiles our code anew
+
+.PHONY: plan test test-long interop lint accuracy bench bench-one docs lock clean
 
 plan: $(READY)
 	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
 
 test: lint
-	@$(BIN)/pytest -n 2 --dist loadfile -m "not long"
+	@$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 test-long: $(READY)
 	@$(BIN)/pytest -m long || test $$? -eq 5 # 5: there are none
@@ -32,7 +40,7 @@ interop: $(READY)
 lint: $(READY)
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
-	@$(BIN)/mypy
+	@$(BIN)/mypy --num-workers 2
 	@$(BIN)/lint-imports --no-logo
 
 accuracy: $(READY)
@@ -42,6 +50,13 @@ bench: $(READY)
 	@$(BIN)/python tools/bench.py
 	@$(BIN)/python tools/bench_catalog.py
 	@$(BIN)/python tools/bench_sizing.py
+	@for seed in 1 2 5; do $(ONE) small --seed $$seed || exit 1; done
+	@for seed in 1 2 5; do $(ONE) small --scale 8 --seed $$seed || exit 1; done
+	@for seed in 1 2 5; do $(ONE) medium --time-limit 600 --seed $$seed || exit 1; done
+
+bench-one: $(READY)
+	@$(ONE) $(SIZE) --seed $(SEED) $(if $(SCALE),--scale $(SCALE)) $(if $(GAP),--gap $(GAP)) \
+		$(if $(TIME),--time-limit $(TIME))
 
 docs: $(READY)
 	@$(BIN)/python tools/generate_docs.py

@@ -5,17 +5,22 @@
 or GPUBROKER_TEST_DATABASE. Every store of a test is a schema of its own there, dropped in the end.
 """
 
+import gc
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import psycopg
 import pytest
+from command_line import Solve, solve_once
 from pydantic import SecretStr
 from store_places import of_schema
 
 from broker.settings import Settings
+from broker.store.database import open_database
 from broker.store.place import Place
 
 
@@ -27,11 +32,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_finish() -> None:
+    """Let the collector of cycles look at what tests make, not at all that was loaded for them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 @pytest.fixture(scope="session")
-def new_place(
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an empty SQLite store by all migrations, once; a copy of it is as good as another."""
+    path = tmp_path_factory.mktemp("empty") / "catalog.sqlite3"
+    open_database(path).dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def new_bare_place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[], Place]]:
-    """Give a maker of places for stores: each call names another one, which is empty."""
+    """Give a maker of places for stores: each call names another one, which has no table yet."""
     server = request.config.getoption("--database")
     made: list[str] = []
 
@@ -50,6 +70,17 @@ def new_place(
                 connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
+@pytest.fixture(scope="session")
+def new_place(new_bare_place: Callable[[], Place], empty_store: Path) -> Callable[[], Place]:
+    """Give a maker of places for stores: each call names another one, which is empty."""
+
+    def make() -> Place:
+        place = new_bare_place()
+        return Path(shutil.copy(empty_store, place)) if isinstance(place, Path) else place
+
+    return make
+
+
 @pytest.fixture
 def place(new_place: Callable[[], Place]) -> Place:
     """Name the place of the one store of a test; it is empty."""
@@ -58,13 +89,25 @@ def place(new_place: Callable[[], Place]) -> Place:
 
 @pytest.fixture
 def store_settings(tmp_path: Path, place: Place) -> Settings:
-    """Give settings with a data folder and a store of their own, both empty."""
-    return Settings(
-        data_dir=tmp_path / "data", database=place if isinstance(place, SecretStr) else None
-    )
+    """Give settings with a data folder and a store of their own, which is empty."""
+    folder = tmp_path / "data"
+    if isinstance(place, SecretStr):
+        return Settings(data_dir=folder, database=place)
+    folder.mkdir()
+    shutil.move(place, folder)
+    return Settings(data_dir=folder)
 
 
 @pytest.fixture
 def is_postgres(request: pytest.FixtureRequest) -> bool:
     """Tell whether the stores of this run are in PostgreSQL."""
     return request.config.getoption("--database") is not None
+
+
+@pytest.fixture(scope="session")
+def solve(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Solve:
+    """Plan an example over the recordings, with its table printed and its JSON written."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "examples"  # of all workers
+    folder.mkdir(exist_ok=True)
+    return partial(solve_once, folder)

@@ -1,9 +1,9 @@
-import functools
 import os
+import shutil
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, Ended, Gpubroker, Solve, Solved, run_apart
+from command_line import Ended, Gpubroker, run_apart
 
 from cli.app import run
 
@@ -33,14 +33,15 @@ def gpubroker(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Gpubroker:
 
 
 @pytest.fixture(scope="session")
-def solve(tmp_path_factory: pytest.TempPathFactory) -> Solve:
-    """Plan an example over the recordings, with its table printed and its JSON written."""
+def recorded_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a data folder whose catalog all recordings have filled, once."""
+    folder = tmp_path_factory.mktemp("recorded") / "data"
+    assert run_apart(folder, "refresh", "--recorded").code == 0
+    return folder
 
-    @functools.cache
-    def plan(name: str) -> Solved:
-        folder = tmp_path_factory.mktemp(name)
-        workloads, out = EXAMPLES / f"{name}.yaml", folder / "plan.json"
-        arguments = ("plan", str(workloads), "--recorded", "--out", str(out))
-        return Solved(workloads, out, run_apart(folder / "data", *arguments))
 
-    return plan
+@pytest.fixture
+def filled(recorded_store: Path, gpubroker: Gpubroker, data_dir: Path) -> Gpubroker:
+    """Run one command line with a copy of that data folder."""
+    shutil.copytree(recorded_store, data_dir)
+    return gpubroker

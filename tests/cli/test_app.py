@@ -144,3 +144,17 @@ def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
     assert ended.stdout.startswith("key,provider,")
     assert "Traceback" not in ended.stderr
     assert "bug" not in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--help", "plan"), ("--quiet", "--help")])
+def test_the_help_before_a_command_lists_all_of_them(
+    arguments: tuple[str, ...], gpubroker: Gpubroker
+) -> None:
+    told = gpubroker(*arguments).out
+    assert {"  plan ", "  catalog ", "  offers "} <= {
+        line[: line.find(" ", 2) + 1] for line in told.split("\n")
+    }
+
+
+def test_a_command_is_found_behind_the_options_of_all(gpubroker: Gpubroker) -> None:
+    assert "  import " in gpubroker("--log-format", "json", "catalog", "--help").out

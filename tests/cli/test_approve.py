@@ -131,6 +131,6 @@ def test_the_audit_log_tells_all_and_shows_who_changes_it(
 
 def test_an_approval_needs_a_name_and_a_plan(gpubroker: Gpubroker, tmp_path: Path) -> None:
     nobody = gpubroker("approve", str(tmp_path / "none.json"), "--by", "Ana")
-    assert (nobody.code, "cannot read plan" in nobody.err) == (2, True)
+    assert (nobody.code, "neither a plan file nor the hash" in nobody.err) == (2, True)
     unknown = gpubroker("approve", "0123456789ab", "--by", "Ana")
     assert (unknown.code, "no kept plans begin with" in unknown.err) == (2, True)

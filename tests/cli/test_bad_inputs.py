@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, Ended, Gpubroker, Solve
+from command_line import EXAMPLES, Ended, Gpubroker
 from tiny_files import HEADER, RUN, write, write_sheet, write_workloads
 
 TEAM = str(EXAMPLES / "7b-small-team.yaml")
@@ -120,8 +120,8 @@ def test_a_workloads_file_with_a_mistake(
     gpubroker: Gpubroker,
     tmp_path: Path,
 ) -> None:
-    workloads = write_workloads(tmp_path, (old, new))
-    assert_tells(gpubroker("plan", str(workloads), "--recorded"), told, remedy)
+    workloads, sheet = write_workloads(tmp_path, (old, new)), write_sheet(tmp_path)
+    assert_tells(gpubroker("plan", str(workloads), "--sheet", str(sheet)), told, remedy)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_training_run_with_a_mistake(
     gpubroker: Gpubroker,
     tmp_path: Path,
 ) -> None:
-    workloads = write_workloads(tmp_path, (old, new), more=RUN)
-    assert_tells(gpubroker("plan", str(workloads), "--recorded"), told, remedy)
+    workloads, sheet = write_workloads(tmp_path, (old, new), more=RUN), write_sheet(tmp_path)
+    assert_tells(gpubroker("plan", str(workloads), "--sheet", str(sheet)), told, remedy)
 
 
 @pytest.mark.parametrize(
@@ -293,8 +293,11 @@ def test_a_plan_file_that_is_not_there(gpubroker: Gpubroker, tmp_path: Path) -> 
     assert_tells(ended, [repr(missing), "No such file"], "check the path")
 
 
-def test_a_plan_file_that_was_cut_short(gpubroker: Gpubroker, solve: Solve, tmp_path: Path) -> None:
-    whole = solve("13b-smallest-card").plan.read_text(encoding="utf-8")
-    plan = write(tmp_path / "plan.json", whole[: len(whole) // 2])
+def test_a_plan_file_that_was_cut_short(gpubroker: Gpubroker, tmp_path: Path) -> None:
+    workloads, sheet = write_workloads(tmp_path), write_sheet(tmp_path)
+    plan = tmp_path / "plan.json"
+    gpubroker("plan", str(workloads), "--sheet", str(sheet), "--out", str(plan))
+    whole = plan.read_text(encoding="utf-8")
+    write(plan, whole[: len(whole) // 2])
     ended = gpubroker("verify", str(plan), TEAM)
     assert_tells(ended, [repr(str(plan)), "Invalid JSON: EOF while"], "make it again")

@@ -257,7 +257,7 @@ def test_a_file_without_a_plan_is_told_what_to_ask_and_what_to_relax(tmp_path: P
     [
         (("--relax",), "but this file has one"),
         (("--why-not", "aws/g6e"), "unknown offer 'aws/g6e'"),
-        (("--why-not", G6E), "a machine that can be bought in 3 ways"),
+        (("--why-not", G6E), "is sold in 3 ways"),
         (("--near", "99"), "--near 99 is not between 0 and 50"),
         (("--time-limit", "0"), "--time-limit 0 is not between"),
     ],

@@ -1,6 +1,7 @@
 import stat
 import tomllib
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def test_flags_make_both_files_without_a_question(init: Gpubroker, tmp_path: Pat
     )  # fmt: skip
     assert (ended.code, ended.out) == (0, "")
     assert "gpubroker plan" in ended.err
-    made = read_workloads(tmp_path / "w.yaml")
+    made = read_workloads(tmp_path / "w.yaml", date(2026, 12, 1))
     assert made.services[0].traffic.requests_per_s.mean == 3
     assert made.training[0].tokens == 2e8
     settings = tmp_path / "conf/s.toml"
@@ -63,7 +64,7 @@ def test_force_overwrites_and_keeps_old_settings_beside(init: Gpubroker, tmp_pat
     settings = tmp_path / "conf/s.toml"
     settings.write_text("stale_after_h_spot = 3", encoding="utf-8")
     assert init("--yes", "--force", "--model", "phi-4").code == 0
-    assert read_workloads(tmp_path / "w.yaml").services[0].model == "phi-4"
+    assert read_workloads(tmp_path / "w.yaml", date(2026, 12, 1)).services[0].model == "phi-4"
     assert (tmp_path / "conf/s.toml.bak").read_text(encoding="utf-8") == "stale_after_h_spot = 3"
     assert "stale_after_h_spot = 24" in settings.read_text(encoding="utf-8")
 
@@ -74,7 +75,7 @@ def test_questions_are_asked_again_until_they_are_answered(tmp_path: Path) -> No
     code, asked, _ = answered(tmp_path, answers)
     assert code == 0
     assert "unknown model 'llama-3.1-80b'; did you mean" in asked
-    made = read_workloads(tmp_path / "w.yaml")
+    made = read_workloads(tmp_path / "w.yaml", date(2026, 12, 1))
     assert made.training == ()
     assert made.services[0].users == {"eu-west": 1}
     assert made.services[0].traffic.requests_per_s.peak == 9

@@ -128,8 +128,9 @@ def test_without_a_plan_the_exit_code_is_4_and_the_reasons_are_told(
 def test_the_recordings_are_planned_without_a_socket(tmp_path: Path) -> None:
     control = run_without_sockets(tmp_path, ["-c", "import socket; socket.socket()"])
     assert "a socket was opened" in control.stderr
-    example = EXAMPLES / "13b-smallest-card.yaml"
-    ended = run_without_sockets(tmp_path, ["-c", MAIN, "plan", str(example), "--recorded"])
+    few = ("services:", "policy: {providers: {allow: [runpod]}}\nservices:")
+    workloads = str(write_workloads(tmp_path, few))
+    ended = run_without_sockets(tmp_path, ["-c", MAIN, "plan", workloads, "--recorded"])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("Purchase plan")
     assert max(map(len, ended.stdout.splitlines())) <= 80  # no terminal, no COLUMNS

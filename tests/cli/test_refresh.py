@@ -67,19 +67,18 @@ def test_a_region_that_fails_alone_ends_with_3_and_says_what_is_kept(
 
 
 def test_keys_in_the_environment_change_nothing_of_what_recordings_say(
-    gpubroker: Gpubroker, monkeypatch: pytest.MonkeyPatch
+    filled: Gpubroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without = gpubroker("refresh", "--recorded", "--format", "csv")
     for name in ("OVHCLOUD_CLIENT_ID", "OVHCLOUD_CLIENT_SECRET", "GCP_API_KEY", "VERDA_CLIENT_ID"):
         monkeypatch.setenv(f"GPUBROKER_{name}", "0123456789")
-    again = gpubroker("refresh", "--recorded", "--format", "csv")
-    assert (again.code, without.code) == (0, 0)
+    again = filled("refresh", "--recorded", "--format", "csv")
+    assert again.code == 0
     told = csv.DictReader(io.StringIO(again.out))
     assert all((row["new"], row["changed"], row["vanished"]) == ("0", "0", "0") for row in told)
 
 
 def test_quiet_leaves_data_and_errors(gpubroker: Gpubroker) -> None:
-    ended = gpubroker("--quiet", "refresh", "--recorded")
+    ended = gpubroker("--quiet", "refresh", "--recorded", "--provider", "lambda")
     assert ended.code == 0
     assert ended.out
     assert ended.err == ""

@@ -4,9 +4,8 @@ import pytest
 from command_line import Gpubroker
 
 
-def test_coverage_adds_up_to_the_offers(gpubroker: Gpubroker) -> None:
-    gpubroker("refresh", "--recorded")
-    ended = gpubroker("status", "--format", "json")
+def test_coverage_adds_up_to_the_offers(filled: Gpubroker) -> None:
+    ended = filled("status", "--format", "json")
     assert ended.code == 0
     told = json.loads(ended.out)
     assert told["schema"] == "gpubroker.status/1"
@@ -17,9 +16,8 @@ def test_coverage_adds_up_to_the_offers(gpubroker: Gpubroker) -> None:
     assert all(row["newest_age_h"] is not None for row in told["providers"] if row["offers"])
 
 
-def test_the_tables_have_a_column_for_each_price_kind_that_there_is(gpubroker: Gpubroker) -> None:
-    gpubroker("refresh", "--recorded")
-    providers, models = gpubroker("status").out.split("\n\n")
+def test_the_tables_have_a_column_for_each_price_kind_that_there_is(filled: Gpubroker) -> None:
+    providers, models = filled("status").out.split("\n\n")
     for table, heading in ((providers, "provider"), (models, "GPU")):
         head, _, *lines = table.splitlines()
         assert head.split()[0] == heading
@@ -29,15 +27,14 @@ def test_the_tables_have_a_column_for_each_price_kind_that_there_is(gpubroker: G
 
 
 def test_a_cell_of_the_matrix_is_the_offers_that_the_same_filters_list(
-    gpubroker: Gpubroker,
+    filled: Gpubroker,
 ) -> None:
-    gpubroker("refresh", "--recorded")
-    told = json.loads(gpubroker("status", "--gpu", "h100", "--format", "json").out)
+    told = json.loads(filled("status", "--gpu", "h100", "--format", "json").out)
     assert {cell["gpu"].split("-")[0] for cell in told["coverage"]} == {"H100"}
     for cell in told["coverage"][:6]:
         options = ("--provider", cell["provider"], "--gpu", cell["gpu"])
         kind = ("--price-kind", cell["price_kind"])
-        found = json.loads(gpubroker("offers", *options, *kind, "--format", "json").out)
+        found = json.loads(filled("offers", *options, *kind, "--format", "json").out)
         assert found["matching"] == cell["offers"]
         assert sum(row["stale"] for row in found["offers"]) == cell["stale"]
 
@@ -59,13 +56,12 @@ def test_a_provider_that_was_never_asked_is_listed(gpubroker: Gpubroker) -> None
 
 
 def test_every_held_row_is_counted_with_its_reason_and_listed_by_offers(
-    gpubroker: Gpubroker,
+    filled: Gpubroker,
 ) -> None:
-    gpubroker("refresh", "--recorded")
-    ended = gpubroker("status", "--format", "json")
+    ended = filled("status", "--format", "json")
     told = json.loads(ended.out)
     counted = sum(sum(cell["quarantined"].values()) for cell in told["coverage"])
-    held = json.loads(gpubroker("offers", "--quarantined", "--format", "json").out)
+    held = json.loads(filled("offers", "--quarantined", "--format", "json").out)
     assert counted == held["matching"] == len(held["offers"]) > 0
     assert all(row["held"] and row["held_detail"] for row in held["offers"])
     assert "gpubroker offers --quarantined" in ended.err

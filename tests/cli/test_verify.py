@@ -1,11 +1,11 @@
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from command_line import EXAMPLES, Ended, Gpubroker, Solve, Solved, run_apart
+from explained_files import COMMITTED, HEADER, RENTED, service_file, sheet_file
 from tiny_files import write, write_sheet, write_workloads
 
 
@@ -16,13 +16,12 @@ def solved(solve: Solve) -> Solved:
 
 @pytest.fixture(scope="module")
 def reserving(tmp_path_factory: pytest.TempPathFactory) -> Solved:
-    """Plan an example on AWS alone, at prices that do not fall: there it reserves and rents."""
+    """Plan a service over the sheet beside it: it reserves, with an upfront part, and rents."""
     folder = tmp_path_factory.mktemp("reserving")
-    text = (EXAMPLES / "13b-smallest-card.yaml").read_text(encoding="utf-8")
-    text = re.sub(r"providers: .*", "providers: {allow: [aws]}", text)
-    text = re.sub(r"price_trend_per_year: .*", "price_trend_per_year: 0", text)
-    workloads, out = write(folder / "workloads.yaml", text), folder / "plan.json"
-    arguments = ("plan", str(workloads), "--recorded", "--out", str(out))
+    rows = (f"{RENTED},", f"{COMMITTED.replace('no_upfront', 'partial_upfront')},200")
+    workloads = service_file(folder, "policy: {price_trend_per_year: -0.25}")
+    sheet, out = sheet_file(folder, *rows, header=f"{HEADER},upfront"), folder / "plan.json"
+    arguments = ("plan", str(workloads), "--sheet", str(sheet), "--gap", "0", "--out", str(out))
     return Solved(workloads, out, run_apart(folder / "data", *arguments))
 
 
@@ -37,6 +36,7 @@ def verify_changed(reserving: Solved, gpubroker: Gpubroker, tmp_path: Path) -> G
     def verify(path: str, new: Callable[[str], object], *options: str) -> Ended:
         plan = json.loads(solved.plan.read_bytes())
         kinds = [one["price_kind"] for one in plan["purchases"]]
+        assert set(kinds) == {"reserved", "on_demand"}
         path = path.replace("RESERVED", str(kinds.index("reserved")))
         *way, last = [int(key) if key.isdigit() else key for key in path.split(".")]
         at = plan
@@ -45,25 +45,24 @@ def verify_changed(reserving: Solved, gpubroker: Gpubroker, tmp_path: Path) -> G
         old, at[last] = at[last], new(str(at[last]))
         assert at[last] != old
         file = write(tmp_path / "changed.json", json.dumps(plan))
-        return gpubroker("verify", str(file), str(solved.workloads), *options)
+        sheet = str(solved.workloads.with_name("sheet.csv"))
+        source = () if path == "catalog.snapshot" else ("--sheet", sheet)
+        return gpubroker("verify", str(file), str(solved.workloads), *source, *options)
 
     return verify
 
 
-@pytest.mark.parametrize("options", [[], ["--recorded"]])
-def test_a_plan_is_accepted_with_its_total(
-    options: list[str], solved: Solved, gpubroker: Gpubroker
-) -> None:
-    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), *options)
+def test_a_plan_is_accepted_with_its_total(solved: Solved, gpubroker: Gpubroker) -> None:
+    ended = gpubroker("verify", str(solved.plan), str(solved.workloads))
     total = json.loads(solved.plan.read_bytes())["total_usd"]
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"accepted: {float(total):,.2f} USD in total, gap ")
     assert ended.out.endswith(" rules checked\n")
 
 
-def test_each_small_example_is_accepted(solve: Solve, gpubroker: Gpubroker) -> None:
-    team = solve("7b-small-team")
-    ended = gpubroker("verify", str(team.plan), str(team.workloads), "--format", "json")
+def test_the_verdict_is_told_as_data(solved: Solved, gpubroker: Gpubroker) -> None:
+    options = ("--recorded", "--format", "json")
+    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), *options)
     told = json.loads(ended.out)
     assert ended.code == 0
     assert (told["schema"], told["verdict"]) == ("gpubroker.verification/1", "accepted")
@@ -79,7 +78,7 @@ def test_each_small_example_is_accepted(solve: Solve, gpubroker: Gpubroker) -> N
         ("purchases.RESERVED.upfront_usd", lambda _: "0", "upfront_usd is 0.000000; by its offer"),
         ("purchases.0.steps.0.nodes", lambda old: int(old) + 1, "node_hours of"),
         ("purchases.0.steps.0.from_at", lambda _: "2026-11-30T22:00:00Z", "not inside the hor"),
-        ("purchases.RESERVED.steps.0.to_at", lambda _: "2026-12-28T00:00:00Z", "node_hours of"),
+        ("purchases.RESERVED.steps.0.to_at", lambda _: "2026-12-01T18:00:00Z", "node_hours of"),
         (
             "serving.0.candidate.rates.0.requests_per_s",
             lambda old: float(old) * 1.0001,
@@ -117,27 +116,31 @@ def test_the_violations_are_a_table_of_80_columns(verify_changed: Gpubroker) -> 
 
 
 def test_a_plan_for_other_workloads_is_refused(
-    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+    reserving: Solved, gpubroker: Gpubroker, tmp_path: Path
 ) -> None:
-    text = solved.workloads.read_text().replace("peak: 9", "peak: 10")
-    ended = gpubroker("verify", str(solved.plan), str(write(tmp_path / "w.yaml", text)))
+    text = reserving.workloads.read_text().replace("peak: 11", "peak: 12")
+    other, sheet = write(tmp_path / "w.yaml", text), reserving.workloads.with_name("sheet.csv")
+    ended = gpubroker("verify", str(reserving.plan), str(other), "--sheet", str(sheet))
     assert ended.code == 2
     assert "the plan is for other workloads" in ended.err
-    assert "peak: 9.0 is not 10.0" in ended.err
+    assert "peak: 11.0 is not 12.0" in ended.err
 
 
-def test_many_violations_are_cut_in_a_table(solved: Solved, gpubroker: Gpubroker) -> None:
-    ended = gpubroker("verify", str(solved.plan), str(EXAMPLES / "7b-small-team.yaml"))
+def test_many_violations_are_cut_in_a_table(
+    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    team, sheet = EXAMPLES / "7b-small-team.yaml", write_sheet(tmp_path)
+    ended = gpubroker("verify", str(solved.plan), str(team), "--sheet", str(sheet))
     cut, error, _ = ended.err.splitlines()
     assert cut.endswith(" more; --format json has all")
     assert error.endswith(f" (and {int(cut.split()[0]) + 19} more)")
 
 
 def test_a_plan_is_refused_over_another_catalog(
-    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+    reserving: Solved, gpubroker: Gpubroker, tmp_path: Path
 ) -> None:
     sheet = str(write_sheet(tmp_path))
-    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), "--sheet", sheet)
+    ended = gpubroker("verify", str(reserving.plan), str(reserving.workloads), "--sheet", sheet)
     assert ended.code == 2
     assert "the plan is refused: inputs of catalog: the catalog snapshot is" in ended.err
 

@@ -1,12 +1,14 @@
 """What a command of gpubroker did, for tests of the command line."""
 
 import contextlib
+import fcntl
 import io
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -51,7 +53,7 @@ class Solved:
 
 
 Solve = Callable[[str], Solved]
-"""Plans an example over the recordings; each is solved once a session."""
+"""Plans an example over the recordings; each is solved once a run of the tests."""
 
 
 def run_apart(data_dir: Path, *arguments: str) -> Ended:
@@ -67,6 +69,20 @@ def run_apart(data_dir: Path, *arguments: str) -> Ended:
         patch.setenv("COLUMNS", "80")
         code = run(arguments)
     return Ended(code, out.getvalue(), err.getvalue())
+
+
+def solve_once(folder: Path, name: str) -> Solved:
+    """Plan an example over the recordings, unless another process has done so in this folder."""
+    made = folder / name
+    made.mkdir(exist_ok=True)
+    workloads, out, told = EXAMPLES / f"{name}.yaml", made / "plan.json", made / "ended.json"
+    with (made / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            options = ("--recorded", "--out", str(out))
+            ended = run_apart(made / "data", "plan", str(workloads), *options)
+            told.write_text(json.dumps(asdict(ended)), encoding="utf-8")
+    return Solved(workloads, out, Ended(**json.loads(told.read_text(encoding="utf-8"))))
 
 
 def run_without_sockets(

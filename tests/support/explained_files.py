@@ -53,6 +53,6 @@ def run_file(folder: Path, more: str = "") -> Path:
     return write(folder / "workloads.yaml", f"{RUN}{more}\n")
 
 
-def sheet_file(folder: Path, *rows: str) -> Path:
+def sheet_file(folder: Path, *rows: str, header: str = HEADER) -> Path:
     """Write a price sheet."""
-    return write(folder / "sheet.csv", "\n".join((HEADER, *rows, "")))
+    return write(folder / "sheet.csv", "\n".join((header, *rows, "")))

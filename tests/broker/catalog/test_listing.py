@@ -1,4 +1,5 @@
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,8 @@ def test_a_hash_is_noted_for_its_own_state_only(tmp_path: Path) -> None:
     assert found.snapshot == "mine"
 
 
-def test_a_store_that_changes_has_another_version(place: Place) -> None:
+def test_a_store_that_changes_has_another_version(new_bare_place: Callable[[], Place]) -> None:
+    place = new_bare_place()
     assert store_version(place) is None
     catalog = open_catalog(place)
     seen = [store_version(place)]

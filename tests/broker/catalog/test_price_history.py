@@ -108,6 +108,15 @@ def test_an_unknown_offer_names_the_nearest_of_its_provider(catalog: Catalog) ->
     assert caught.value.hint.startswith(f"did you mean one of: {KEY}")
 
 
+def test_a_part_of_a_key_names_the_offers_that_have_it(catalog: Catalog) -> None:
+    long = "a-machine-whose-name-says-all-of-it"
+    refresh(catalog, an_offer(), an_offer(name=f"box.{long}"), hours=0)
+    with pytest.raises(ConfigurationError, match="unknown offer 'box'") as caught:
+        history(catalog, "box")
+    assert KEY in caught.value.hint
+    assert long in caught.value.hint
+
+
 def test_an_offer_that_is_gone_still_has_its_past(catalog: Catalog) -> None:
     refresh(
         catalog,

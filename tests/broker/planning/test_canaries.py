@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
@@ -107,27 +109,54 @@ NETWORKS: dict[str, Network] = {
 }
 
 
+@dataclass(frozen=True)
+class Refreshed:
+    """A data folder after one refresh, what came of it and all that was printed."""
+
+    folder: Path
+    report: RefreshReport
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory, specs: Specs) -> Refreshed:
+    """Refresh an empty catalog from a network that repeats what it was sent."""
+    return refreshed(tmp_path_factory.mktemp("first"), specs, Echo, 0)
+
+
+def refreshed(folder: Path, specs: Specs, network: Network, hours: float) -> Refreshed:
+    printed = StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        configure_logs("json", quiet=False)
+        report = refresh(planted(folder, specs), specs, network, hours)
+    return Refreshed(folder, report, printed.getvalue())
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_no_key_is_found_in_what_a_refresh_writes(
-    network: str, tmp_path: Path, specs: Specs
+    network: str, first: Refreshed, tmp_path: Path, specs: Specs
 ) -> None:
+    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True)
     settings = planted(tmp_path, specs)
-    out, err = StringIO(), StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        configure_logs("json", quiet=False)
-        told = [refresh(settings, specs, Echo, 0), refresh(settings, specs, NETWORKS[network], 1)]
+    again = refreshed(tmp_path, specs, NETWORKS[network], 1)
+    told = [first.report, again.report]
     service = CatalogService(settings, lambda: after(1))
     exported = service.export()
     (tmp_path / "export.jsonl.gz").write_bytes(exported.content)
     shown = [one.model_dump_json() for one in exported.state.shown]
     written = "\n".join(
-        [out.getvalue(), err.getvalue(), repr(settings), *map(repr, told), *shown]
+        [first.printed, again.printed, repr(settings), *map(repr, told), *shown]
         + [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
     )
-    for canary in forbidden(settings):
-        assert canary not in written, canary
+    assert found_in(written, forbidden(settings)) == []
     assert {one.provider for one in told[0].outcomes} == set(PROVIDERS)
     assert len(exported.state.offers) > 1_000  # what the first refresh brought, or the second
+
+
+def found_in(text: str, keys: set[str]) -> list[str]:
+    """List the keys that a text holds; most of them begin alike, and are looked for by that."""
+    begins = {begin for begin in {key[:7] for key in keys} if begin in text}
+    return sorted(key for key in keys if key[:7] in begins and key in text)
 
 
 def forbidden(settings: Settings) -> set[str]:

@@ -1,17 +1,18 @@
 """The shipped examples over the recorded catalog: proven, accepted, and sensible to a buyer."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from statistics import median
 
 import pytest
+from command_line import Solve
 
 from broker.clock import system_clock
 from broker.domain.offer import Fabric, Link, Offer, PriceKind
 from broker.domain.plan import Plan, SolveSettings, Status
 from broker.examples.catalog import examples
-from broker.planning.catalog_view import CatalogSource
+from broker.planning.catalog_view import CatalogSource, CatalogView
 from broker.planning.plans import plan_workloads, verify_plan
 from broker.planning.service import PlanningService, open_service
 from broker.planning.workloads_file import parse_workloads
@@ -21,7 +22,6 @@ from providers.sheet.read import read_sheet
 SOLVE = SolveSettings(gap_fraction=0.01, time_limit_s=40.0, seed=0)
 SHEET = Path(__file__).parents[3].parent / "shared" / "data" / "prices" / "offers.csv"
 COMMITTED = (PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.OWNED)
-RECORDED = CatalogSource(recorded=True)
 TEXTS = {example.name: example.text for example in examples()}
 
 
@@ -31,22 +31,21 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> PlanningService:
 
 
 @pytest.fixture(scope="module")
-def plan_of(service: PlanningService) -> partial[Plan]:
-    plans: dict[str, Plan] = {}
-    return partial(_plan, service, plans)
+def view(service: PlanningService) -> CatalogView:
+    return service.view(CatalogSource(recorded=True))
 
 
-def _plan(service: PlanningService, plans: dict[str, Plan], name: str) -> Plan:
-    if name not in plans:
-        plans[name] = plan_workloads(
-            parse_workloads(TEXTS[name], name),
-            service.view(RECORDED),
-            SOLVE,
-            specs=service.specs,
-            settings=service.settings,
-            progress=lambda _: None,
-        )
-    return plans[name]
+@pytest.fixture(scope="module")
+def plan_of(solve: Solve) -> Callable[[str], Plan]:
+    """Give the plan of an example as the command makes it."""
+
+    @cache
+    def plan(name: str) -> Plan:
+        solved = solve(Path(name).stem)
+        assert solved.ended.code == 0, solved.ended.err
+        return Plan.model_validate_json(solved.plan.read_bytes())
+
+    return plan
 
 
 LARGE = {"company.yaml"}
@@ -60,22 +59,24 @@ EVERY = pytest.mark.parametrize(
 
 @EVERY
 def test_an_example_is_proven_within_five_percent_and_accepted(
-    name: str, plan_of: partial[Plan], service: PlanningService
+    name: str, plan_of: Callable[[str], Plan], service: PlanningService, view: CatalogView
 ) -> None:
     plan = plan_of(name)
     assert plan.status in (Status.OPTIMAL, Status.FEASIBLE)
     assert plan.gap_fraction <= 0.05
     violations = verify_plan(
-        Plan.model_validate_json(plan.model_dump_json(by_alias=True)),
+        plan,
         parse_workloads(TEXTS[name], name),
-        service.view(RECORDED),
+        view,
         specs=service.specs,
         settings=service.settings,
     )
     assert violations == ()
 
 
-def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(plan_of: partial[Plan]) -> None:
+def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(
+    plan_of: Callable[[str], Plan],
+) -> None:
     plan = plan_of("70b-two-continents.yaml")
     (run,) = plan.training
     shape = run.candidate.shape
@@ -86,7 +87,7 @@ def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(plan_of: partial[
 
 
 def test_70b_serving_pays_for_a_fast_fabric_only_where_nodes_are_committed(
-    plan_of: partial[Plan],
+    plan_of: Callable[[str], Plan],
 ) -> None:
     plan = plan_of("70b-two-continents.yaml")
     offers = {offer.key: offer for offer in plan.offers}
@@ -102,7 +103,7 @@ def test_70b_serving_pays_for_a_fast_fabric_only_where_nodes_are_committed(
 
 @EVERY
 def test_a_run_that_is_not_restartable_never_sits_on_spot(
-    name: str, plan_of: partial[Plan]
+    name: str, plan_of: Callable[[str], Plan]
 ) -> None:
     plan = plan_of(name)
     fixed = {run.name for run in plan.workloads.training if not run.restartable}
@@ -110,14 +111,14 @@ def test_a_run_that_is_not_restartable_never_sits_on_spot(
 
 
 @pytest.mark.long
-def test_committed_nodes_of_the_company_serve_and_train(plan_of: partial[Plan]) -> None:
+def test_committed_nodes_of_the_company_serve_and_train(plan_of: Callable[[str], Plan]) -> None:
     plan = plan_of("company.yaml")
     machine = "aws/p4d.24xlarge/us-east-1"
     assert machine in {group.machine for group in plan.serving}
     assert machine in {run.machine for run in plan.training}
 
 
-def test_a_small_team_commits_to_nothing(plan_of: partial[Plan]) -> None:
+def test_a_small_team_commits_to_nothing(plan_of: Callable[[str], Plan]) -> None:
     plan = plan_of("7b-small-team.yaml")
     assert {one.price_kind for one in plan.purchases} <= {PriceKind.ON_DEMAND, PriceKind.SPOT}
 

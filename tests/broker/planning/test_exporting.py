@@ -132,3 +132,21 @@ def test_what_is_no_explanation_is_refused(
         explained.write_text(text)
     with pytest.raises(ConfigurationError, match="explanation"):
         export_plan(file, "html", settings, explained)
+
+
+def test_a_form_that_takes_no_line_says_which_ones_and_what_takes_them(
+    file: Path, settings: Settings
+) -> None:
+    plan = report_plan()
+    other = plan.offers[0].model_copy(update={"provider": "nebius"})
+    kept = next(one for one in plan.purchases if one.offer == plan.offers[0].key)
+    only = kept.model_copy(update={"offer": other.key, "id": other.key})
+    elsewhere = plan.model_copy(
+        update={"purchases": (only,), "offers": (other,), "serving": (), "training": ()}
+    )
+    file.write_text(elsewhere.model_dump_json(by_alias=True), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="no way to buy or launch") as caught:
+        export_plan(file, "terraform", settings)
+    assert other.key in str(caught.value)
+    assert "focus" in caught.value.hint
+    assert "terraform" not in caught.value.hint

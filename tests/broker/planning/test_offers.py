@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ from broker.planning.query import OfferQuery
 from broker.planning.service import open_service
 from broker.reports.formats import plain
 from broker.settings import Settings
-from broker.store.place import listing_path, store_place
+from broker.store.place import Place, listing_path, store_place
 
 HEADER = "provider,instance_type,gpu_name,gpu_count,region,price_kind,price,currency,observed_on"
 ROW = "acme,box,H100-SXM,8,here,on_demand,16.00,USD,2026-05-01"
@@ -39,6 +40,19 @@ def fill(settings: Settings, hours: float, *prices: str, provider: str = "acme")
     ]
     catalog = open_catalog(store_place(settings))
     catalog.replace(a_reading(*offers, provider=provider), GATES, now=after(hours))
+
+
+@pytest.fixture(scope="module")
+def filled(new_place: Callable[[], Place], tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Fill a store with all recordings, to be read by several tests."""
+    place = new_place()
+    settings = (
+        Settings(data_dir=place.parent)
+        if isinstance(place, Path)
+        else Settings(data_dir=tmp_path_factory.mktemp("data"), database=place)
+    )
+    open_service(settings, clock=lambda: after(10)).refresh(recorded=True)
+    return settings
 
 
 def sheet(folder: Path) -> CatalogSource:
@@ -69,12 +83,10 @@ def test_an_offer_that_did_not_change_has_the_age_of_the_last_reading(
     assert [row.seen.age_h for row in service.offers(OfferQuery()).rows] == [2.0, 1.0]
 
 
-def test_the_listing_says_what_the_catalog_says(settings: Settings) -> None:
+def test_the_listing_says_what_the_catalog_says(filled: Settings) -> None:
     """Every field of every recorded offer, through the file and straight from the store."""
-    planning = open_service(settings, clock=lambda: after(10))
-    planning.refresh(recorded=True)
-    view = planning.offers_from_store()
-    service = open_offers(settings, clock=lambda: after(11))
+    view = open_service(filled, clock=lambda: after(10)).offers_from_store()
+    service = open_offers(filled, clock=lambda: after(11))
     found = service.offers(OfferQuery(), Listed(named=True))
     straight = service.offers(OfferQuery(), Listed(named=True), CatalogSource(as_of=after(11)))
     assert found == straight
@@ -137,9 +149,9 @@ def test_an_empty_store_is_an_error(service: OfferService) -> None:
         service.status()
 
 
-def test_ages_count_from_the_instant_that_is_asked_for(
-    service: OfferService, settings: Settings, tmp_path: Path
-) -> None:
+def test_ages_count_from_the_instant_that_is_asked_for(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    service = open_offers(settings, clock=lambda: after(10))
     found = service.offers(OfferQuery(), source=sheet(tmp_path))
     assert [row.seen.age_h for row in found.rows] == [240.0]
     assert found.as_of == datetime(2026, 5, 1, tzinfo=UTC)
@@ -194,11 +206,9 @@ def test_a_row_has_every_field_of_its_offer(settings: Settings) -> None:
         assert not missing, offer.key
 
 
-def test_listing_and_status_agree_on_every_count(settings: Settings) -> None:
-    planning = open_service(settings, clock=lambda: after(10))
-    planning.refresh(recorded=True)
-    view = planning.offers_from_store()
-    status = open_offers(settings, clock=lambda: after(10)).status()
+def test_listing_and_status_agree_on_every_count(filled: Settings) -> None:
+    view = open_service(filled, clock=lambda: after(10)).offers_from_store()
+    status = open_offers(filled, clock=lambda: after(10)).status()
     assert sum(cell.offers for cell in status.cells) == len(view.offers)
     held = sum(sum(cell.quarantined.values()) for cell in status.cells)
     assert held == len(view.quarantined) == len(listing_of((), view.quarantined))

@@ -209,7 +209,7 @@ def test_the_present_of_recordings_is_their_newest_observation(tmp_path: Path) -
     view = service.offers_from_recordings()
     assert view.now == view.as_of
     assert view.as_of == max(one.provenance.observed_at for one in view.all_offers)
-    service.refresh(recorded=True)
+    service.refresh(["lambda"], recorded=True)
     assert service.offers_from_store().now == after(100_000)
 
 

@@ -87,5 +87,25 @@ def test_several_searches_may_wait_for_one_thing() -> None:
     assert run_all([waiting(), waiting(), signalling()], lambda _: None) == ["go", "go", "sent"]
 
 
+def test_when_the_time_is_up_a_search_goes_on_without_what_it_waits_for() -> None:
+    clock = Clock()
+    budget = Budget(ends_at_s=10, workers=1, searches=2, clock=clock)
+    never: Future[int] = Future()
+
+    def search() -> Search[int | None]:
+        found = yield from budget.in_turn(lambda: never)
+        return found
+
+    def late() -> Search[str]:
+        clock.now_s = 11
+        yield from _nothing()
+        return "late"
+
+    found = run_all(
+        [search(), search(), late()], lambda _: None, gives_up_at_s=budget.ends_at_s, clock=clock
+    )
+    assert found == [None, None, "late"]
+
+
 def _nothing() -> Iterator[Future[None]]:
     return iter(())

@@ -7,7 +7,7 @@ import pytest
 
 from broker.domain.offer import PriceKind
 from broker.specs.load import Specs
-from providers.sheet.read import read_sheet
+from providers.sheet.read import SheetReading, read_sheet
 from providers.sheet.reasons import Reason
 
 ROOT = Path(__file__).parents[3]
@@ -15,26 +15,29 @@ MARKET = ROOT.parent / "shared" / "data" / "prices"
 with_market = pytest.mark.skipif(not MARKET.exists(), reason="the recorded market is not here")
 
 
-@with_market
-def test_most_rows_of_the_recorded_market_become_offers(specs: Specs) -> None:
-    reading = read_sheet(MARKET / "offers.csv", specs)
-    assert reading.rows == 5728
-    assert reading.rows_used >= 3500
-    assert {rejection.reason for rejection in reading.rejections} <= set(Reason)
-    assert len({offer.key for offer in reading.offers}) == len(reading.offers)
-    turned_away = {rejection.subject for rejection in reading.rejections}
-    assert reading.rows - reading.rows_used <= len(turned_away)
+@pytest.fixture(scope="module")
+def market(specs: Specs) -> SheetReading:
+    return read_sheet(MARKET / "offers.csv", specs)
 
 
 @with_market
-def test_no_oddity_of_the_recorded_market_becomes_an_offer(specs: Specs) -> None:
-    reading = read_sheet(MARKET / "offers.csv", specs)
+def test_most_rows_of_the_recorded_market_become_offers(market: SheetReading) -> None:
+    assert market.rows == 5728
+    assert market.rows_used >= 3500
+    assert {rejection.reason for rejection in market.rejections} <= set(Reason)
+    assert len({offer.key for offer in market.offers}) == len(market.offers)
+    turned_away = {rejection.subject for rejection in market.rejections}
+    assert market.rows - market.rows_used <= len(turned_away)
+
+
+@with_market
+def test_no_oddity_of_the_recorded_market_becomes_an_offer(market: SheetReading) -> None:
     firm = {
         offer.machine: offer.usd_per_hour
-        for offer in reading.offers
+        for offer in market.offers
         if offer.price_kind is PriceKind.ON_DEMAND
     }
-    for offer in reading.offers:
+    for offer in market.offers:
         assert offer.usd_per_hour > 0
         assert offer.provider not in ("mithril", "replicate", "modal", "baseten", "aws-sagemaker")
         assert offer.tier != "serverless"
@@ -45,9 +48,8 @@ def test_no_oddity_of_the_recorded_market_becomes_an_offer(specs: Specs) -> None
 
 
 @with_market
-def test_slices_of_the_recorded_market_are_fractions(specs: Specs) -> None:
-    reading = read_sheet(MARKET / "offers.csv", specs)
-    counts = {offer.instance_type: offer.hardware.shape.gpu_count for offer in reading.offers}
+def test_slices_of_the_recorded_market_are_fractions(market: SheetReading) -> None:
+    counts = {offer.instance_type: offer.hardware.shape.gpu_count for offer in market.offers}
     assert counts["g6f.2xlarge"] == Fraction(1, 4)
     assert counts["Standard_NV6ads_A10_v5"] == Fraction(1, 6)
     assert counts["g4-standard-6"] == Fraction(1, 8)

@@ -1,5 +1,7 @@
 import math
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,7 +139,10 @@ def test_where_nothing_fits_at_all_the_reasons_of_the_plan_are_told(
     asked = ground(
         workloads, sheet_file(tmp_path, "azure,t4,T4,1,westeurope,on_demand,0.5,USD,2026-11-20,,")
     )
+    late = relaxing(replace(asked, ends_at_s=time.monotonic()))
+    assert (late.relaxations, late.is_whole) == ((), False)
     found = relaxing(asked)
     assert found.relaxations == ()
+    assert found.is_whole
     assert found.hopeless == asked.plan.warnings
     assert "chat cannot serve eu-central" in found.hopeless[0]
