@@ -40,7 +40,7 @@ interop: $(READY)
 lint: $(READY)
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
-	@$(BIN)/mypy --num-workers 2
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
 accuracy: $(READY)
