@@ -1,7 +1,9 @@
 """Read the sets of the program off a case."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from itertools import groupby
 
 import numpy as np
@@ -17,11 +19,13 @@ from broker.domain.case import (
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import TrainingRun
+from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole
 from solver.milp.handovers import handovers
 from solver.milp.room import most_gpus
 from solver.milp.sets import (
     Committed,
+    Configuration,
     Group,
     Kind,
     Level,
@@ -31,35 +35,28 @@ from solver.milp.sets import (
     Sets,
     Stock,
 )
+from solver.milp.shares import most_with_one, provider_share
 
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
+MOST_BLOCKS = 24
+"""A fleet is cut into no more blocks than this, where its machines can hold them."""
 
 
 def build_sets(case: Case) -> Sets:
     """Read the sets off a case; options of machines that the case lacks are an error."""
     slots = case.workloads.horizon.slots()
     demands = demands_by_slot(case)
-    periods = _periods(case, slots, demands)
+    windows = {offer.key: block_windows(case, offer) for offer in case.offers}
+    periods = _periods(case, slots, demands, [one for own in windows.values() for one in own])
     firsts = [period.slots[0] for period in periods]
     demands = tuple(
         Demand(one.service, one.user_region, one.load_requests_per_s[:, firsts]) for one in demands
     )
-    used = [one.machine for one in case.serving] + [one.machine for one in case.training]
-    keys = sorted({*used, *(one.machine for one in case.owned)})
-    position = {key: number for number, key in enumerate(keys)}
-    firm = _by_machine(case, PriceKind.ON_DEMAND)
-    spot = _by_machine(case, PriceKind.SPOT)
-    machines = tuple(
-        Machine(
-            key=key,
-            gpus=int(case.machines[key].hardware.shape.gpu_count),
-            on_demand=firm.get(key),
-            spot=spot.get(key),
-            owned=tuple(_owned_at(case.owned, key, slots[first]) for first in firsts),
-        )
-        for key in keys
-    )
+    machines = _machines(case, [slots[first] for first in firsts])
+    position = {machine.key: number for number, machine in enumerate(machines)}
     committed = _committed(case, machines, [slots[first] for first in firsts], periods)
+    spans = [(slots[first], one.hours) for first, one in zip(firsts, periods, strict=True)]
+    committed += _booked(case, machines, spans, windows)
     kinds, groups = _kinds_and_groups(case, demands, position)
     return Sets(
         case=case,
@@ -77,7 +74,26 @@ def build_sets(case: Case) -> Sets:
     )
 
 
-def _periods(case: Case, slots: Sequence[Slot], demands: Sequence[Demand]) -> tuple[Period, ...]:
+def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
+    used = [one.machine for one in case.serving] + [one.machine for one in case.training]
+    keys = sorted({*used, *(one.machine for one in case.owned)})
+    firm = _by_machine(case, PriceKind.ON_DEMAND)
+    spot = _by_machine(case, PriceKind.SPOT)
+    return tuple(
+        Machine(
+            key=key,
+            gpus=int(case.machines[key].hardware.shape.gpu_count),
+            on_demand=firm.get(key),
+            spot=spot.get(key),
+            owned=tuple(_owned_at(case.owned, key, first) for first in firsts),
+        )
+        for key in keys
+    )
+
+
+def _periods(
+    case: Case, slots: Sequence[Slot], demands: Sequence[Demand], windows: Sequence[BlockWindow]
+) -> tuple[Period, ...]:
     def datum(slot: Slot) -> tuple[object, ...]:
         in_window = any(
             run.window.earliest < slot.end_at and slot.start_at < run.window.deadline
@@ -88,6 +104,7 @@ def _periods(case: Case, slots: Sequence[Slot], demands: Sequence[Demand]) -> tu
             slot.hours,
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
             tuple(_is_active(offer, case, slot) for offer in case.offers if offer.commitment),
+            tuple(one.covers(slot) for one in windows),
             tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in demands),
         )
 
@@ -139,6 +156,33 @@ def _committed(
     return tuple(found)
 
 
+def _booked(
+    case: Case,
+    machines: Sequence[Machine],
+    spans: Sequence[tuple[Slot, float]],
+    windows: Mapping[str, Sequence[BlockWindow]],
+) -> tuple[Committed, ...]:
+    position = {machine.key: number for number, machine in enumerate(machines)}
+    trend = case.workloads.policy.price_trend_per_year
+    found = []
+    for offer in sorted(case.offers, key=lambda offer: offer.key):
+        for window in windows[offer.key]:
+            machine = position[offer.machine]
+            on_demand = machines[machine].on_demand
+            found.append(
+                Committed(
+                    offer=offer,
+                    machine=machine,
+                    active=tuple(window.covers(first) for first, _ in spans),
+                    active_h=sum(hours for first, hours in spans if window.covers(first)),
+                    outlives=False,
+                    breakeven_utilization=breakeven_utilization(offer, on_demand, trend),
+                    block=window,
+                )
+            )
+    return tuple(found)
+
+
 def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
     gpus: dict[str, int] = {}
     for offer in case.offers:
@@ -151,51 +195,112 @@ def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
 def _kinds_and_groups(
     case: Case, demands: Sequence[Demand], position: dict[str, int]
 ) -> tuple[tuple[Kind, ...], tuple[Group, ...]]:
-    of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
+    """Gather alike options into kinds, one for each distinct set of rates that some of them give.
+
+    A kind takes every machine that gives its rates or better; its replicas then count as alike.
+    """
     needs_all = case.workloads.policy.max_groups == 1
-    kinds: dict[tuple[int, int, str], Kind] = {}
-    groups = []
+    kinds: list[Kind] = []
+    groups: list[Group] = []
     room = _Room(case)
+    for (demand, configuration), alike in _alike(case, demands).items():
+        for rates in sorted({rates_of(one) for one in alike}):
+            members = [one for one in alike if _is_at_least(rates_of(one), rates)]
+            kind = Kind(
+                demand,
+                configuration,
+                rates,
+                *_alone(demands[demand], rates),
+                block_sizes=(),
+            )
+            if needs_all:
+                share = provider_share(case.workloads, demands[demand].service)
+                if min(rates) <= 0 or not room.holds(members, kind, share):
+                    continue
+                kind = replace(kind, block_sizes=room.block_sizes(members, kind, share))
+            groups.extend(
+                Group(
+                    kind=len(kinds),
+                    demand=demand,
+                    machine=position[one.machine],
+                    option=one,
+                    gpus=kind.gpus,
+                    rates=rates,
+                )
+                for one in members
+            )
+            kinds.append(kind)
+    return tuple(kinds), tuple(groups)
+
+
+def _alike(
+    case: Case, demands: Sequence[Demand]
+) -> dict[tuple[int, Configuration], list[ServingOption]]:
+    of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
+    found: dict[tuple[int, Configuration], list[ServingOption]] = {}
     for option in sorted(case.serving, key=_serving_order):
         number = of.get((option.service, option.user_region))
-        rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
-        if number is None or (needs_all and min(rates) <= 0):
-            continue
-        machine = position[option.machine]
-        name = (number, machine, option.candidate.id)
-        kind = kinds.get(name) or Kind(number, machine, *_alone(demands[number], rates))
-        if needs_all and not room.holds(option, kind):
-            continue
-        kinds.setdefault(name, kind)
-        groups.append(
-            Group(
-                kind=list(kinds).index(name),
-                demand=number,
-                machine=machine,
-                option=option,
-                gpus=option.candidate.layout.gpus,
-                rates=rates,
-            )
-        )
-    return tuple(kinds.values()), tuple(groups)
+        if number is not None:
+            name = (number, Configuration.of(option.candidate))
+            found.setdefault(name, []).append(option)
+    return found
+
+
+def rates_of(option: ServingOption) -> tuple[float, ...]:
+    """Give the rates of an option by size class."""
+    return tuple(rate.requests_per_s for rate in option.candidate.rates)
+
+
+def _is_at_least(rates: Sequence[float], others: Sequence[float]) -> bool:
+    return all(one >= other for one, other in zip(rates, others, strict=True))
 
 
 class _Room:
-    """Says whether a kind that must carry its demand alone can, by what there is of its machine."""
+    """Says whether a kind that must carry its demand alone can, by what there is of machines."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.known: dict[tuple[str, bool], float] = {}
 
-    def holds(self, option: ServingOption, kind: Kind) -> bool:
-        gpus = option.candidate.layout.gpus
-        firm, spot = (
-            self._gpus(option.machine, on_spot=False),
-            self._gpus(option.machine, on_spot=True),
-        )
+    def holds(self, members: Sequence[ServingOption], kind: Kind, share: Fraction) -> bool:
+        clouds = len({self.case.machines[one.machine].cloud for one in members})
+        if any(clouds * most_with_one(share, count) < count for count in kind.replicas_alone):
+            return False
+        sides = sorted({(one.machine, one.on_spot) for one in members})
+        firm = sum(self._gpus(name, on_spot=False) for name, on_spot in sides if not on_spot)
+        spot = sum(self._gpus(name, on_spot=True) for name, on_spot in sides if on_spot)
         return (
-            gpus * max(kind.firm_alone) <= firm and gpus * max(kind.replicas_alone) <= firm + spot
+            kind.gpus * max(kind.firm_alone) <= firm
+            and kind.gpus * max(kind.replicas_alone) <= firm + spot
         )
+
+    def block_sizes(
+        self, members: Sequence[ServingOption], kind: Kind, share: Fraction
+    ) -> tuple[int, ...]:
+        """Cut the largest fleet into blocks, of whole nodes where those are small enough.
+
+        The blocks are smaller where the machines could not hold them all otherwise, and single
+        replicas where no provider may have all.
+        """
+        most = max(kind.replicas_alone)
+        if share < 1:
+            return (1,) * most
+        size = math.ceil(most / MOST_BLOCKS)
+        nodes = [int(self.case.machines[one.machine].hardware.shape.gpu_count) for one in members]
+        per_node = max(nodes) // kind.gpus
+        if size > 1 and per_node > 1:
+            size = min(math.ceil(size / per_node), max(1, most // per_node)) * per_node
+        while size > 1 and not self._holds_blocks(members, kind, size):
+            size //= 2
+        whole, rest = divmod(most, size)
+        return (size,) * whole + ((rest,) if rest else ())
+
+    def _holds_blocks(self, members: Sequence[ServingOption], kind: Kind, size: int) -> bool:
+        held = 0.0
+        for machine, on_spot in sorted({(one.machine, one.on_spot) for one in members}):
+            gpus = self._gpus(machine, on_spot=on_spot)
+            held += math.inf if math.isinf(gpus) else gpus // (kind.gpus * size) * size
+        return held >= max(kind.replicas_alone)
 
     def _gpus(self, machine: str, *, on_spot: bool) -> float:
         if (machine, on_spot) not in self.known:
@@ -216,10 +321,7 @@ def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], tup
     floor = demand.service.min_replicas
     every = whole(needed) + demand.spare
     firm = whole(firm_share * needed) + demand.spare
-    return (
-        tuple(max(int(count), floor) for count in every),
-        tuple(int(count) for count in firm),
-    )
+    return tuple(max(int(one), floor) for one in every), tuple(int(one) for one in firm)
 
 
 def _levels(
@@ -233,21 +335,21 @@ def _levels(
         for at, one in enumerate(committed):
             if one.machine == number and one.outlives:
                 by_breakeven.setdefault(one.breakeven_utilization, []).append(at)
-        most = _most_served_nodes(machine, kinds, [one for one in groups if one.machine == number])
         stack: list[int] = []
+        most = math.ceil(_most_gpus_at_peak(number, kinds, groups) / machine.gpus)
         for breakeven in sorted(by_breakeven, reverse=True):
             stack.extend(by_breakeven[breakeven])
             yield Level(number, tuple(stack), breakeven, most)
 
 
-def _most_served_nodes(machine: Machine, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
-    """Bound the nodes that services fill at once: each demand's largest group, all together."""
+def _most_gpus_at_peak(machine: int, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
+    """Add up the peaks of each demand's largest group on a machine."""
     largest: dict[int, int] = {}
     for group in groups:
-        if not group.on_spot:
+        if group.machine == machine and not group.on_spot:
             gpus = max(kinds[group.kind].replicas_alone) * group.gpus
             largest[group.demand] = max(largest.get(group.demand, 0), gpus)
-    return math.ceil(sum(largest.values()) / machine.gpus)
+    return sum(largest.values())
 
 
 def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) -> int:

@@ -15,9 +15,10 @@ import numpy as np
 from broker.domain.case import committed_hours
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import CostLine, NodeStep, Purchase, Term
+from broker.domain.plan import BookedBlock, CostLine, NodeStep, Purchase, Term
 from broker.domain.quantities import quantize_usd
 from broker.domain.workload import Sharing
+from solver.milp.blocks import BlockWindow
 from solver.milp.extract_work import Work, by_slot
 from solver.milp.program import Program
 from solver.milp.sets import Committed, Floats, Sets
@@ -36,7 +37,8 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     for number, machine in enumerate(sets.machines):
         fixed = np.array(machine.owned) + _active_nodes(sets, committed, number)
         firm = _Needed.of(sets, work, number, on_spot=False)
-        rented = firm.rented(fixed, int(apart[number]), sets.case.workloads.policy.sharing)
+        for_runs = apart[number] + _active_nodes(sets, committed, number, for_runs=True)
+        rented = firm.rented(fixed, for_runs, sets.case.workloads.policy.sharing)
         owned = np.minimum(firm.nodes, np.array(machine.owned))
         spot = _Needed.of(sets, work, number, on_spot=True).nodes
         if owned.any():
@@ -48,8 +50,9 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     found.extend(
         _commitment(sets, one, int(nodes))
         for one, nodes in zip(sets.committed, committed, strict=True)
-        if nodes
+        if nodes and one.block is None
     )
+    found.extend(_blocks(sets, committed))
     return tuple(sorted(found, key=lambda purchase: purchase.id))
 
 
@@ -76,7 +79,7 @@ class _Needed:
     def nodes(self) -> Ints:
         return _whole_nodes(self.serving) + self.gangs
 
-    def rented(self, fixed: Ints, apart: int, sharing: Sharing) -> Ints:
+    def rented(self, fixed: Ints, apart: Ints, sharing: Sharing) -> Ints:
         """Count the nodes to rent beside the fixed ones, of which `apart` are kept for runs."""
         if sharing is Sharing.CONVERGED:
             return np.asarray(np.maximum(self.nodes - fixed, 0), dtype=np.int64)
@@ -114,15 +117,18 @@ def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
     terms = {
         PriceKind.ON_DEMAND: Term.ON_DEMAND,
         PriceKind.SPOT: Term.SPOT,
+        PriceKind.CAPACITY_BLOCK: Term.CAPACITY_BLOCK,
         PriceKind.OWNED: Term.OWNED,
     }
     yield CostLine(term=terms[purchase.price_kind], subject=purchase.id, usd=purchase.usd)
 
 
-def _active_nodes(sets: Sets, committed: Ints, machine: int) -> Ints:
+def _active_nodes(sets: Sets, committed: Ints, machine: int, *, for_runs: bool = False) -> Ints:
+    """Count committed nodes by period; `for_runs` only those of blocks that are kept for runs."""
     active = np.zeros(len(sets.periods), dtype=np.int64)
     for one, nodes in zip(sets.committed, committed, strict=True):
-        if one.machine == machine:
+        is_kept = one.block is not None and one.block.for_runs is True
+        if one.machine == machine and (is_kept or not for_runs):
             active += nodes * np.array(one.active, dtype=np.int64)
     return active
 
@@ -170,6 +176,33 @@ def _commitment(sets: Sets, one: Committed, nodes: int) -> Purchase:
         upfront_usd=quantize_usd(upfront),
         later_usd=quantize_usd(later),
         breakeven_utilization=one.breakeven_utilization,
+    )
+
+
+def _blocks(sets: Sets, committed: Ints) -> Iterator[Purchase]:
+    """Book capacity blocks: one purchase for each window, whichever side it is for."""
+    booked: dict[str, tuple[Committed, int]] = {}
+    for one, nodes in zip(sets.committed, committed, strict=True):
+        if one.block is not None and nodes:
+            booked[one.id] = (one, int(nodes) + booked.get(one.id, (one, 0))[1])
+    for one, nodes in booked.values():
+        if one.block is not None:
+            yield _block(sets, one, one.block, nodes)
+
+
+def _block(sets: Sets, one: Committed, window: BlockWindow, nodes: int) -> Purchase:
+    steps = tuple(_steps(sets, nodes * np.array(one.active, dtype=np.int64)))
+    usd = quantize_usd(one.offer.usd_per_hour * window.length_h * nodes)
+    return Purchase(
+        id=one.id,
+        offer=one.offer.key,
+        price_kind=one.offer.price_kind,
+        steps=steps,
+        node_hours=_node_hours(steps),
+        usd=usd,
+        upfront_usd=usd,
+        breakeven_utilization=one.breakeven_utilization,
+        block=BookedBlock(starts_at=window.starts_at, length_h=window.length_h),
     )
 
 

@@ -10,7 +10,7 @@ from broker.domain.horizon import Slot
 from broker.domain.plan import RunStep, ServingAssignment, ServingStep, TrainingAssignment
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Group, RunOption, Sets
-from solver.milp.variables import Ints, routed_groups
+from solver.milp.variables import Ints, most_classes, routed_sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ def read_work(program: Program, values: Floats) -> Work:
     routed = _block(
         values, columns.routed_requests_per_s.start, columns.routed_requests_per_s.upper
     )
-    whole = np.rint(replicas).astype(np.int64)
+    whole = np.zeros((len(sets.groups), len(sets.periods)), dtype=np.int64)
+    for number, group in enumerate(sets.groups):
+        kind = sets.kinds[group.kind]
+        whole[number] = np.rint(np.rint(replicas[number, : kind.blocks]) @ kind.up())
     return Work(whole, np.rint(gang_up).astype(np.int64), _routes(sets, whole, routed))
 
 
@@ -73,15 +76,22 @@ def _block(values: Floats, start: int, upper: Floats) -> Floats:
 
 
 def _routes(sets: Sets, replicas: Ints, routed: Floats) -> Floats:
-    """Scale routes to the load; where none was solved for, split by the rate that is there."""
-    routes = np.maximum(routed, 0.0)
+    """Split what goes to a kind's firm or spot replicas evenly among them, and scale to the load.
+
+    Where no routes were solved for, they follow the rate that is there.
+    """
+    routes = np.zeros((len(sets.groups), most_classes(sets), len(sets.periods)))
     if sets.has_one_kind:
         return _one_kind_routes(sets, replicas, routes)
-    chosen = set(routed_groups(sets))
+    place = {side: number for number, side in enumerate(routed_sides(sets))}
     for number, group in enumerate(sets.groups):
-        if number not in chosen:
-            spare = 0 if group.on_spot else sets.demands[group.demand].spare
-            routes[number, 0, :] = np.maximum(replicas[number] - spare, 0) * group.rates[0]
+        side = place.get((group.kind, group.on_spot))
+        if side is not None:
+            routes[number] = np.maximum(routed[side], 0.0) * _part(sets, replicas, number)
+            continue
+        there = _together(sets, replicas, number) - sets.demands[group.demand].spare
+        part = _part(sets, replicas, number)
+        routes[number, 0, :] = np.maximum(there, 0) * part * group.rates[0]
     for number, demand in enumerate(sets.demands):
         members = [at for at, group in enumerate(sets.groups) if group.demand == number]
         classes = len(demand.load_requests_per_s)
@@ -98,9 +108,12 @@ def _one_kind_routes(sets: Sets, replicas: Ints, routes: Floats) -> Floats:
         demand = sets.demands[group.demand]
         load = demand.load_requests_per_s
         firm = sum(
-            replicas[at]
-            for at, other in enumerate(sets.groups)
-            if other.kind == group.kind and not other.on_spot
+            (
+                replicas[at]
+                for at, other in enumerate(sets.groups)
+                if other.kind == group.kind and not other.on_spot
+            ),
+            start=np.zeros(len(sets.periods), dtype=np.int64),
         )
         needed = (1 / np.array(group.rates)) @ load
         beyond = np.maximum(firm - demand.spare, 0)
@@ -108,9 +121,27 @@ def _one_kind_routes(sets: Sets, replicas: Ints, routes: Floats) -> Floats:
             1.0, np.divide(beyond, needed, out=np.ones_like(needed), where=needed > 0)
         )
         share = 1 - firm_share if group.on_spot else firm_share
-        is_up = replicas[number] > 0
-        routes[number, : len(load), :] = np.where(is_up, share, 0.0) * load
+        routes[number, : len(load), :] = share * _part(sets, replicas, number) * load
     return routes
+
+
+def _together(sets: Sets, replicas: Ints, number: int) -> Ints:
+    """Count the replicas of a group's kind that are firm, or on spot, as the group is."""
+    one = sets.groups[number]
+    return np.asarray(
+        sum(
+            replicas[at]
+            for at, other in enumerate(sets.groups)
+            if (other.kind, other.on_spot) == (one.kind, one.on_spot)
+        )
+    )
+
+
+def _part(sets: Sets, replicas: Ints, number: int) -> Floats:
+    """Give a group's part of the replicas of its kind that are firm, or on spot, as it is."""
+    there = _together(sets, replicas, number)
+    part = np.divide(replicas[number], there, out=np.zeros(len(there)), where=there > 0)
+    return np.asarray(part, dtype=np.float64)
 
 
 def _serving_steps(sets: Sets, work: Work, number: int, group: Group) -> Iterator[ServingStep]:

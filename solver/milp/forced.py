@@ -12,15 +12,14 @@ import numpy as np
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Sharing
-from solver.milp.build import build_sets
 from solver.milp.optimize import Optimum
 from solver.milp.program import Program, build_program
 from solver.milp.prune import prune
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.search import search
-from solver.milp.sets import Sets
+from solver.milp.sets import Committed, Sets
 from solver.milp.solve import Limits
-from solver.milp.variables import Block, Columns, Ints
+from solver.milp.variables import Block, Columns, Ints, replicas_at
 
 FAMILY = "forced_use"
 
@@ -42,7 +41,8 @@ class ForcedColumns(Columns):
 def forced_optimum(case: Case, key: str, limits: Limits) -> Optimum:
     """Plan a case so that the offer with this key is used; infeasible where no plan can use it."""
     kept = case_for(case, key)
-    return search(kept, lambda some: forced_program(_with_machine(some, kept, key), key), limits)
+    keep = machine_of(case, key)
+    return search(kept, lambda some: forced_program(some, key), limits, keep=keep)
 
 
 def case_for(case: Case, key: str) -> Case:
@@ -67,10 +67,9 @@ def machine_of(case: Case, key: str) -> str:
     return next(offer.machine for offer in case.offers if offer.key == key)
 
 
-def forced_program(case: Case, key: str) -> Program | None:
+def forced_program(sets: Sets, key: str) -> Program | None:
     """Build the program with the rows that force the offer's use; None where nothing can use it."""
-    sets = build_sets(case)
-    offer = next(one for one in case.offers if one.key == key)
+    offer = next(one for one in sets.case.offers if one.key == key)
     number = next((at for at, one in enumerate(sets.machines) if one.key == offer.machine), None)
     if number is None:
         return None
@@ -86,7 +85,7 @@ def forced_program(case: Case, key: str) -> Program | None:
 def forced_use(sets: Sets, columns: ForcedColumns, offer: Offer, machine: int) -> Rows:
     """Ask for at least one node of an offer that the work needs.
 
-        committed  committed_nodes[p] ≥ 1
+        committed  Σ committed_nodes[p] ≥ 1, over the windows of a capacity block
         spot       Σ_{g,t} replicas[g,t] + Σ_{a,t} gang_up[a,t] ≥ 1, over spot groups and options
         rented     the same over firm ones, and where nodes of the machine may be fixed, too:
                    Σ_{i,t} needed_at[i,t] ≥ 1 and, in nodes, for each i and t
@@ -96,9 +95,9 @@ def forced_use(sets: Sets, columns: ForcedColumns, offer: Offer, machine: int) -
     run_nodes) and those for runs (run_nodes). Services need one more from 1/G of a node on, runs
     from a whole one. `most` bounds what can be fixed in a plan that is not needlessly dear.
     """
-    if offer.commitment is not None:
-        at = next(at for at, one in enumerate(sets.committed) if one.offer.key == offer.key)
-        part = entries(0, columns.committed_nodes.at(np.array([at])), 1.0)
+    if _is_committed(offer):
+        windows = [at for at, one in enumerate(sets.committed) if one.offer.key == offer.key]
+        part = entries(0, columns.committed_nodes.at(np.array(windows, dtype=np.int64)), 1.0)
         return rows_of(FAMILY, [("bought",)], [part], lower=1.0)
     on_spot = offer.price_kind is PriceKind.SPOT
     keys: list[Key] = [("worked",)]
@@ -143,9 +142,13 @@ def _is_on(offer: Offer, machine: str) -> bool:
     return offer.machine == machine
 
 
+def _is_committed(offer: Offer) -> bool:
+    return offer.commitment is not None or offer.block is not None
+
+
 def _sides(sets: Sets, offer: Offer, machine: int) -> int:
     """Count the kinds of work whose need must be told from what fixed nodes carry anyway."""
-    is_rented = offer.commitment is None and offer.price_kind is not PriceKind.SPOT
+    is_rented = not _is_committed(offer) and offer.price_kind is not PriceKind.SPOT
     has_fixed = any(sets.machines[machine].owned) or any(
         one.machine == machine for one in sets.committed
     )
@@ -162,9 +165,8 @@ def _columns(sets: Sets, columns: Columns, *, sides: int) -> ForcedColumns:
 
 
 def _work(sets: Sets, columns: Columns, machine: int, *, on_spot: bool) -> list[Ints]:
-    periods = np.arange(len(sets.periods))
     replicas = [
-        columns.replicas.at(at, periods)
+        columns.replicas.at(at, np.arange(sets.kinds[group.kind].blocks))
         for at, group in enumerate(sets.groups)
         if group.machine == machine and group.on_spot is on_spot
     ]
@@ -202,25 +204,31 @@ def _fixed(sets: Sets, columns: ForcedColumns, machine: int, at: tuple[int, int]
     side, period = at
     is_split = columns.needed_at.upper.shape[0] > 1
     run_nodes = [entries(0, columns.run_nodes.at(np.array([machine])), 1.0 if side else -1.0)]
-    if side:
-        return run_nodes
     committed = [
         entries(0, columns.committed_nodes.at(np.array([number])), 1.0)
         for number, one in enumerate(sets.committed)
-        if one.machine == machine and one.active[period]
+        if one.machine == machine and one.active[period] and _is_for(one, side)
     ]
+    if side:
+        return [*run_nodes, *committed]
     return [*committed, *(run_nodes if is_split else [])]
+
+
+def _is_for(one: Committed, side: int) -> bool:
+    """Say whether nodes count for a side: a block for runs for 1, all else for 0."""
+    is_for_runs = one.block is not None and one.block.for_runs is True
+    return is_for_runs == bool(side)
 
 
 def _filled(sets: Sets, columns: ForcedColumns, machine: int, at: tuple[int, int]) -> list[Entries]:
     side, period = at
     is_split = columns.needed_at.upper.shape[0] > 1
     gpus = sets.machines[machine].gpus
-    serving = [
-        entries(0, columns.replicas.at(np.array([number]), np.array([period])), -group.gpus / gpus)
-        for number, group in enumerate(sets.groups)
-        if group.machine == machine and not group.on_spot
-    ]
+    serving = []
+    for number, group in enumerate(sets.groups):
+        if group.machine == machine and not group.on_spot:
+            _, column, up = replicas_at(sets, columns, number, np.array([period]))
+            serving.append(entries(0, column, -group.gpus / gpus * up))
     gangs = [
         entries(0, columns.gang_up.at(np.array([number]), np.array([period])), -float(option.nodes))
         for number, option in enumerate(sets.run_options)

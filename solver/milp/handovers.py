@@ -2,8 +2,9 @@
 
 A replica serves from `start_up` after it was started. In a slot, then, only those that were in
 place throughout the start-up before can be counted on from its first second. Where one kind of
-replica serves a demand on one market, growing or shrinking keeps enough in place by itself, since
-the load of each slot counts `start_up` ahead; where kinds or markets may take turns, it does not.
+replica serves a demand, its replicas come and go in one order, which keeps enough in place by
+itself, since the load of each slot counts `start_up` ahead; where kinds may take turns, it does
+not.
 """
 
 import math
@@ -30,7 +31,7 @@ def handovers(
     found: dict[tuple[int, tuple[int, ...]], Handover] = {}
     for number, demand in enumerate(demands):
         start_up = demand.service.start_up
-        if not start_up or not _may_take_turns(workloads, demand, number, groups):
+        if not start_up or not _may_take_turns(workloads, number, groups):
             continue
         for path in _paths(period_of, _slots_within(start_up, workloads.horizon.slot)):
             load = demand.load_requests_per_s[:, list(path)].min(axis=1)
@@ -39,13 +40,9 @@ def handovers(
     return tuple(found.values())
 
 
-def _may_take_turns(
-    workloads: Workloads, demand: Demand, number: int, groups: Sequence[Group]
-) -> bool:
-    several_kinds = workloads.policy.max_groups != 1
-    several_markets = demand.service.spot.max_share > 0
+def _may_take_turns(workloads: Workloads, number: int, groups: Sequence[Group]) -> bool:
     own = sum(group.demand == number for group in groups)
-    return own > 1 and (several_kinds or several_markets)
+    return own > 1 and workloads.policy.max_groups != 1
 
 
 def _slots_within(start_up: timedelta, slot: timedelta) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import stayers
+from solver.milp.variables import routed_sides, stayers
 
 _Name = tuple[object, ...]
 
@@ -35,34 +35,27 @@ def _names(program: Program) -> Iterator[_Name]:
 
 def _members(sets: Sets) -> dict[str, list[object]]:
     machines: list[object] = [machine.key for machine in sets.machines]
-    groups: list[object] = [
-        (
-            one.option.service,
-            one.option.user_region,
-            one.option.machine,
-            one.option.candidate.id,
-            one.on_spot,
-        )
-        for one in sets.groups
-    ]
+    demands = [(one.service.name, one.user_region) for one in sets.demands]
     kinds: list[object] = [
-        next(name for name, group in zip(groups, sets.groups, strict=True) if group.kind == number)
-        for number in range(len(sets.kinds))
+        (*demands[one.demand], one.configuration, one.rates) for one in sets.kinds
     ]
-    committed: list[object] = [one.offer.key for one in sets.committed]
+    groups: list[object] = [
+        (kinds[one.kind], one.option.machine, one.on_spot) for one in sets.groups
+    ]
+    committed: list[object] = [(one.id, one.block and one.block.for_runs) for one in sets.committed]
     levels: list[object] = [tuple(committed[at] for at in one.members) for one in sets.levels]
     options: list[object] = [
         (one.option.run, one.option.machine, one.option.candidate.id) for one in sets.run_options
     ]
     return {
         "replicas": groups,
-        "kind_used": [name[:4] for name in kinds if isinstance(name, tuple)],
-        "routed_requests_per_s": groups,
+        "kind_used": kinds,
+        "routed_requests_per_s": [(kinds[kind], on_spot) for kind, on_spot in routed_sides(sets)],
         "on_demand_nodes": machines,
         "spot_nodes": machines,
         "committed_nodes": committed,
         "level_used": levels,
-        "level_filled": levels,
+        "kept_replicas": groups,
         "serving_nodes": machines,
         "run_nodes": machines,
         "gang_up": options,

@@ -1,32 +1,46 @@
 """Smaller programs from a relaxed one: what looks good first, then all that can still be better."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from broker.domain.case import Case
 from solver.milp.relax import Relaxed
+from solver.milp.restrict import restricted
 from solver.milp.sets import Floats, Group, Sets
 from solver.milp.start import NOWHERE, Start
 
 _USED = 1e-6
-_PROMISING_KINDS = 4
-_PROMISING_OPTIONS = 3
+_PROMISING_KINDS = 6
+_KINDS_OF_A_MODEL = 2
+_PROMISING_GROUPS = 8
+_PROMISING_OPTIONS = 6
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
+_MOST_COLUMNS = 120_000
 
 
-def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Case:
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """The sets of what may still be better, and what a plan with anything else costs at least."""
+
+    sets: Sets
+    beyond_usd: float
+
+
+def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     """Keep what the relaxed plan uses, and a few of the least penalty for each demand and run.
 
     What an earlier plan chose stays too; then fewer others need to be looked at.
     """
     is_known = start is not NOWHERE
+    models = [(kind.demand, kind.configuration.gpu) for kind in sets.kinds]
+    of_model = _best_of(models, None, relaxed.kind_penalty_usd, most=_KINDS_OF_A_MODEL)
     kinds = _best_of(
         [kind.demand for kind in sets.kinds],
         relaxed.kind_value,
-        relaxed.kind_penalty_usd,
+        np.where(_is_in(of_model, len(sets.kinds)), relaxed.kind_penalty_usd, np.inf),
         most=_BESIDE_A_START if is_known else _PROMISING_KINDS,
     )
     options = _best_of(
@@ -41,17 +55,59 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Case:
         for number, one in enumerate(sets.run_options)
         if (one.option.run, one.option.machine, one.option.candidate.id) in start.options
     }
-    return _keep(sets, kinds.__contains__, options.__contains__)
+    near = set(range(len(sets.groups))) if relaxed.groups is None else set(relaxed.groups)
+    if relaxed.group_penalty_usd is not None:
+        owners = [group.kind for group in sets.groups]
+        near |= _best_of(owners, None, relaxed.group_penalty_usd, most=_PROMISING_GROUPS)
+    near |= {number for number, one in enumerate(sets.groups) if _name_of(one) in start.kinds}
+    groups = {number for number in near if sets.groups[number].kind in kinds}
+    return restricted(sets, groups, options)
 
 
-def possible(sets: Sets, relaxed: Relaxed, known_usd: float) -> Case:
-    """Drop what cannot be part of a plan cheaper than one that is known; exact."""
+def possible(sets: Sets, relaxed: Relaxed, known_usd: float) -> Rest:
+    """Drop what cannot be part of a plan cheaper than one that is known; exact.
+
+    Where that leaves too much to solve, only the least penalties stay; what a plan with any of the
+    others costs at least is said.
+    """
     most_usd = known_usd * (1 + _ROUNDING) - relaxed.bound_usd
-    return _keep(
-        sets,
-        lambda kind: bool(relaxed.kind_penalty_usd[kind] <= most_usd),
-        lambda option: bool(relaxed.option_penalty_usd[option] <= most_usd),
+    group_usd = relaxed.kind_penalty_usd[[group.kind for group in sets.groups]]
+    if relaxed.group_penalty_usd is not None:
+        group_usd = group_usd + relaxed.group_penalty_usd
+    option_usd = relaxed.option_penalty_usd
+    if relaxed.alone_penalty_usd is not None:
+        served = {
+            sets.groups[number].machine for number in np.flatnonzero(group_usd <= most_usd).tolist()
+        }
+        is_alone = np.array([one.machine not in served for one in sets.run_options], dtype=bool)
+        option_usd = np.where(is_alone, relaxed.alone_penalty_usd, option_usd)
+    penalties = np.concatenate([group_usd, option_usd])
+    order = np.argsort(penalties, kind="stable")
+    held = _held(sets, order, int((penalties <= most_usd).sum()))
+    beyond = penalties[order[held]] if held < len(order) else math.inf
+    kept = order[:held]
+    is_group = kept < len(sets.groups)
+    return Rest(
+        restricted(sets, kept[is_group].tolist(), (kept[~is_group] - len(sets.groups)).tolist()),
+        relaxed.bound_usd + float(beyond),
     )
+
+
+def _held(sets: Sets, order: np.typing.NDArray[np.int64], most: int) -> int:
+    """Count how many of the first can be solved together, by their columns."""
+    periods, machines, columns = len(sets.periods), set[int](), 0
+    for count, number in enumerate(order[:most].tolist()):
+        if number < len(sets.groups):
+            group = sets.groups[number]
+            machine, own = group.machine, sets.kinds[group.kind].blocks
+        else:
+            option = sets.run_options[number - len(sets.groups)]
+            machine, own = option.machine, 2 * len(option.window)
+        columns += own + (0 if machine in machines else 2 * periods)
+        machines.add(machine)
+        if columns > _MOST_COLUMNS:
+            return count
+    return most
 
 
 def _name_of(group: Group) -> tuple[str, str, str, str]:
@@ -59,23 +115,19 @@ def _name_of(group: Group) -> tuple[str, str, str, str]:
     return (one.service, one.user_region, one.machine, one.candidate.id)
 
 
-def _best_of(owners: list[int], value: Floats, penalty: Floats, *, most: int) -> set[int]:
-    chosen = set(np.flatnonzero(value > _USED).tolist())
-    count: dict[int, int] = {}
+def _is_in(chosen: set[int], count: int) -> np.typing.NDArray[np.bool_]:
+    is_in = np.zeros(count, dtype=bool)
+    is_in[sorted(chosen)] = True
+    return is_in
+
+
+def _best_of(
+    owners: Sequence[Hashable], value: Floats | None, penalty: Floats, *, most: int
+) -> set[int]:
+    chosen = set() if value is None else set(np.flatnonzero(value > _USED).tolist())
+    count: dict[Hashable, int] = {}
     for number in np.argsort(penalty, kind="stable").tolist():
         count[owners[number]] = count.get(owners[number], 0) + 1
-        if count[owners[number]] <= most:
+        if count[owners[number]] <= most and np.isfinite(penalty[number]):
             chosen.add(number)
     return chosen
-
-
-def _keep(
-    sets: Sets, keeps_kind: Callable[[int], bool], keeps_option: Callable[[int], bool]
-) -> Case:
-    return replace(
-        sets.case,
-        serving=tuple(group.option for group in sets.groups if keeps_kind(group.kind)),
-        training=tuple(
-            option.option for number, option in enumerate(sets.run_options) if keeps_option(number)
-        ),
-    )

@@ -21,9 +21,11 @@ from broker.domain.plan import (
     TrainingAssignment,
 )
 from broker.domain.quantities import MICRO_USD
+from solver.milp.beside import Beside
 from solver.milp.build import build_sets
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
+from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
 from solver.milp.hint import hint_from
 from solver.milp.narrow import possible, promising
 from solver.milp.price_out import relaxed_over_all
@@ -34,9 +36,11 @@ from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Monotonic = Callable[[], float]
-_FIRST_PLAN_SHARE = 0.4
+_FIRST_PLAN_SHARE = 0.25
 _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
+_SOLVER_SHARE = 0.85
+"""The solver looks at the clock now and then only; so much of the time left it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,9 @@ def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> O
     relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return _none(0.0, ran_out_of_time=False)
-    known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()))
-    known, bound_usd, is_done = _improved(sets, relaxed, known, _left(limits, ends_at - clock()))
+    known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
+    left = _left(limits, (ends_at - clock()) * _SOLVER_SHARE)
+    known, bound_usd, is_done = _improved(sets, relaxed, known, left)
     if known is None:
         return _none(bound_usd, ran_out_of_time=not is_done)
     solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
@@ -121,21 +126,22 @@ def has_hopeless_workload(sets: Sets) -> bool:
     return len(served) < len(sets.demands) or len(done) < len(sets.runs)
 
 
-def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits) -> _Known | None:
+def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) -> _Known | None:
     """Plan with the promising options alone, for a part of the time.
 
     Where several kinds may serve a demand, the first plan has one kind each: it is found sooner.
     """
     if not sets.has_one_kind:
         sets = build_sets(prune(_with_one_kind(sets.case)).case)
-        one_kind = None if has_hopeless_workload(sets) else _relaxed(sets, math.inf, time.monotonic)
+        ends_at = clock() + limits.time_limit_s * _FIRST_PLAN_SHARE
+        one_kind = None if has_hopeless_workload(sets) else _relaxed(sets, ends_at, clock)
         if one_kind is None:
             return None
         relaxed = one_kind
-    narrow = build_program(build_sets(promising(sets, relaxed, limits.start)))
+    narrow = build_program(promising(sets, relaxed, limits.start))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
-    solution = solve_model(to_proto(narrow).SerializeToString(), part)
-    return _Known(narrow, solution) if _is_plan(solution) else None
+    solution = first_plan(narrow, part, relaxed.bound_usd, clock)
+    return _Known(narrow, solution) if is_plan(solution) else None
 
 
 def _with_one_kind(case: Case) -> Case:
@@ -149,21 +155,45 @@ def _improved(
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
         return known, relaxed.bound_usd, True
+    beyond_usd = math.inf
     if known is not None:
-        rest = build_program(build_sets(possible(sets, relaxed, known.usd)))
+        left = possible(sets, relaxed, known.usd)
+        beyond_usd = left.beyond_usd
+        rest = build_program(left.sets)
         hint = _hint(known, rest)
     else:
         rest, hint = build_program(sets), None
     if has_hopeless_workload(rest.sets):
-        return known, known.usd if known else 0.0, True
-    solution = solve_model(to_proto(rest).SerializeToString(), limits, hint)
-    if not _is_plan(solution):
+        return known, min(known.usd, beyond_usd) if known else 0.0, True
+    solution, polished = _proof_and_polish(rest, limits, hint)
+    if polished is not None:
+        known = _better(known, _Known(rest, polished))
+    if not is_plan(solution):
         is_done = solution.outcome is Outcome.INFEASIBLE
         bound_usd = known.usd if known is not None and is_done else solution.bound_usd
-        return known, max(bound_usd, relaxed.bound_usd), is_done
-    found = _Known(rest, solution)
-    best = found if known is None or found.usd <= known.usd else known
-    return best, min(solution.bound_usd, best.usd), solution.outcome is Outcome.OPTIMAL
+        return known, max(min(bound_usd, beyond_usd), relaxed.bound_usd), is_done
+    best = _better(known, _Known(rest, solution))
+    bound_usd = min(solution.bound_usd, beyond_usd, best.usd)
+    return best, bound_usd, solution.outcome is Outcome.OPTIMAL
+
+
+def _better(known: _Known | None, found: _Known) -> _Known:
+    return found if known is None or found.usd <= known.usd else known
+
+
+def _proof_and_polish(
+    rest: Program, limits: Limits, hint: Floats | None
+) -> tuple[Solution, Solution | None]:
+    """Solve the rest; meanwhile, with the other core, place the known plan's choices better."""
+    model = to_proto(rest).SerializeToString()
+    if hint is None:
+        return solve_model(model, limits), None
+    polish = Beside(lambda: solve_model(with_kinds_of(rest, hint), limits, hint))
+    solution = solve_model(model, limits, hint)
+    if solution.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE):
+        return solution, None
+    polished = polish.result()
+    return solution, polished if polished is not None and is_plan(polished) else None
 
 
 def _hint(known: _Known, program: Program) -> Floats | None:
@@ -171,10 +201,6 @@ def _hint(known: _Known, program: Program) -> Floats | None:
     if not program.sets.has_one_kind:
         return None
     return hint_from(known.program, known.solution.values, program)
-
-
-def _is_plan(solution: Solution) -> bool:
-    return solution.outcome in (Outcome.OPTIMAL, Outcome.FEASIBLE)
 
 
 def _is_within(usd: float, bound_usd: float, limits: Limits) -> bool:
@@ -187,7 +213,7 @@ def _left(limits: Limits, left_s: float) -> Limits:
 
 def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     """Make the parts of a plan from a solution; money is computed from the offers' prices."""
-    if not _is_plan(solution):
+    if not is_plan(solution):
         ran_out = solution.outcome is Outcome.NO_SOLUTION
         return _none(solution.bound_usd, ran_out_of_time=ran_out)
     sets = program.sets

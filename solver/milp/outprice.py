@@ -9,7 +9,7 @@ of one kind go together, as otherwise the service could need one kind more. Owne
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Self
@@ -18,6 +18,8 @@ from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
 from solver.milp.build import fewest_slots
 from solver.milp.constraints.quota import is_under
+from solver.milp.sets import Configuration
+from solver.milp.shares import spread_services
 
 _Demand = tuple[str, str]
 _Side = tuple[str, bool]
@@ -48,28 +50,45 @@ _Markets = Mapping[_Side, _Market]
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One kind of replica: its options by side, and what a replica costs an hour there at least."""
+    """One kind of replica: its options by side, and what a replica costs an hour there at least.
 
-    options: Mapping[bool, ServingOption]
-    usd_per_hour: Mapping[bool, Decimal]
+    Options of one configuration are one kind here, whatever their rates.
+    """
+
+    options: Mapping[_Side, ServingOption]
+    usd_per_hour: Mapping[_Side, Decimal]
 
     @property
     def any_option(self) -> ServingOption:
         return next(iter(self.options.values()))
 
-    def sides(self) -> list[_Side]:
-        return [(one.machine, on_spot) for on_spot, one in self.options.items()]
+    @property
+    def best_rates(self) -> list[float]:
+        """Give the highest rate of each size class on any machine."""
+        rates = [
+            [rate.requests_per_s for rate in one.candidate.rates] for one in self.options.values()
+        ]
+        return [max(of_class) for of_class in zip(*rates, strict=True)]
 
-    def replaces(self, other: "_Kind") -> bool:
+
+@dataclass(frozen=True, slots=True)
+class _Standalone:
+    """A firm replica that fills its nodes, and what it costs an hour, on spot too where it may."""
+
+    kind: int
+    option: ServingOption
+    firm_usd: Decimal
+    spot_usd: Decimal
+
+    def replaces(self, kind: _Kind) -> bool:
         """Say whether copies of this one, at prices that stand, cost no more and do no less."""
-        firm = self.usd_per_hour[False]
-        prices = {False: firm, True: min(firm, self.usd_per_hour.get(True, firm))}
+        prices = {False: self.firm_usd, True: min(self.firm_usd, self.spot_usd)}
         if not all(prices.values()):
             return False
-        copies = min(int(usd // prices[side]) for side, usd in other.usd_per_hour.items())
-        rates = zip(self.any_option.candidate.rates, other.any_option.candidate.rates, strict=True)
+        copies = min(int(usd // prices[on_spot]) for (_, on_spot), usd in kind.usd_per_hour.items())
         return copies > 0 and all(
-            copies * mine.requests_per_s >= theirs.requests_per_s for mine, theirs in rates
+            copies * mine.requests_per_s >= theirs
+            for mine, theirs in zip(self.option.candidate.rates, kind.best_rates, strict=True)
         )
 
 
@@ -77,7 +96,7 @@ def drop_outpriced(case: Case) -> Case:
     """Drop every serving and training option that a standalone one replaces for no more."""
     markets = _markets(case)
     kinds = _kinds(case, markets)
-    gone = _replaceable_kinds(kinds, markets)
+    gone = _replaceable_kinds(kinds, markets, spread_services(case))
     gone_runs = _replaceable_training(case, markets, _standalone_runs(case, markets))
     kept = _Kept.of(
         markets,
@@ -111,7 +130,7 @@ def _markets(case: Case) -> _Markets:
         (machine, on_spot): _Market(
             floor_usd=min((one.effective_usd_per_hour for one in offers), default=Decimal(0)),
             gpus=int(case.machines[machine].hardware.shape.gpu_count),
-            is_hourly=all(one.commitment is None for one in offers),
+            is_hourly=all(one.commitment is None and one.block is None for one in offers),
             is_open=bool(offers) and all(_is_open(one, case) for one in offers),
             is_owned=machine in owned and not on_spot,
         )
@@ -125,9 +144,10 @@ def _is_open(offer: Offer, case: Case) -> bool:
 
 
 def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
-    alike: dict[tuple[str, str, str, str], dict[bool, ServingOption]] = defaultdict(dict)
+    alike: dict[tuple[str, str, Configuration], dict[_Side, ServingOption]] = defaultdict(dict)
     for one in case.serving:
-        alike[one.service, one.user_region, one.machine, one.candidate.id][one.on_spot] = one
+        name = (one.service, one.user_region, Configuration.of(one.candidate))
+        alike[name][one.machine, one.on_spot] = one
     return [
         _Kind(options, {side: _replica_usd(one, markets) for side, one in options.items()})
         for options in alike.values()
@@ -139,29 +159,46 @@ def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
     return market.floor_usd * option.candidate.layout.gpus / market.gpus
 
 
-def _replaceable_kinds(kinds: Sequence[_Kind], markets: _Markets) -> list[bool]:
-    best: dict[_Demand, list[_Kind]] = defaultdict(list)
-    for kind in sorted(kinds, key=_order):
-        option = kind.any_option
-        others = best[option.service, option.user_region]
-        fills_node = all(
-            one.candidate.layout.gpus == markets[one.machine, on_spot].gpus
-            and markets[one.machine, on_spot].is_standalone
-            for on_spot, one in kind.options.items()
-        )
-        if False in kind.options and fills_node and not any(two.replaces(kind) for two in others):
-            others.append(kind)
-    return [
-        all(kind is not two for two in others) and any(two.replaces(kind) for two in others)
-        for kind in kinds
-        for others in [best[kind.any_option.service, kind.any_option.user_region]]
-    ]
+def _replaceable_kinds(
+    kinds: Sequence[_Kind], markets: _Markets, spread: frozenset[str]
+) -> list[bool]:
+    """Say of each kind whether a standalone replica replaces it; of two that do, one stays.
+
+    None of a service that must be spread over providers, as a standalone one has one provider.
+    """
+    best: dict[_Demand, list[_Standalone]] = defaultdict(list)
+    for one in sorted(_standalone(kinds, markets), key=_order):
+        best[one.option.service, one.option.user_region].append(one)
+    gone = [False] * len(kinds)
+    stays: set[int] = set()
+    for number, kind in enumerate(kinds):
+        if number in stays or kind.any_option.service in spread:
+            continue
+        for one in best[kind.any_option.service, kind.any_option.user_region]:
+            if one.kind != number and not gone[one.kind] and one.replaces(kind):
+                gone[number] = True
+                stays.add(one.kind)
+                break
+    return gone
 
 
-def _order(kind: _Kind) -> tuple[Decimal, float, str, str]:
-    option = kind.any_option
-    rate = sum(rate.requests_per_s for rate in option.candidate.rates)
-    return (min(kind.usd_per_hour.values()), -rate, option.machine, option.candidate.id)
+def _standalone(kinds: Sequence[_Kind], markets: _Markets) -> Iterator[_Standalone]:
+    for number, kind in enumerate(kinds):
+        for (machine, on_spot), option in kind.options.items():
+            market = markets[machine, on_spot]
+            fills_node = option.candidate.layout.gpus == market.gpus
+            if on_spot or not fills_node or not market.is_standalone:
+                continue
+            firm_usd = kind.usd_per_hour[machine, False]
+            spot = markets.get((machine, True))
+            has_spot = (machine, True) in kind.options and spot is not None and spot.is_standalone
+            spot_usd = kind.usd_per_hour[machine, True] if has_spot else firm_usd
+            yield _Standalone(number, option, firm_usd, spot_usd)
+
+
+def _order(one: _Standalone) -> tuple[Decimal, float, str, str]:
+    rate = sum(rate.requests_per_s for rate in one.option.candidate.rates)
+    return (one.firm_usd, -rate, one.option.machine, one.option.candidate.id)
 
 
 def _standalone_runs(case: Case, markets: _Markets) -> dict[str, tuple[Decimal, TrainingOption]]:
@@ -228,7 +265,7 @@ class _Kept:
     @classmethod
     def of(cls, markets: _Markets, kinds: Sequence[_Kind], runs: Sequence[TrainingOption]) -> Self:
         sides = [
-            (side, kind.any_option.candidate.layout.gpus) for kind in kinds for side in kind.sides()
+            (side, kind.any_option.candidate.layout.gpus) for kind in kinds for side in kind.options
         ]
         gangs = {(run.machine, run.candidate.on_spot) for run in runs}
         return cls(
@@ -239,7 +276,7 @@ class _Kept:
     def keeps_kind(self, kind: _Kind, markets: _Markets) -> bool:
         """Say whether a replaceable kind stays for what it shares nodes with, on either side."""
         gpus = kind.any_option.candidate.layout.gpus
-        return any(self._keeps(side, markets[side], gpus) for side in kind.sides())
+        return any(self._keeps(side, markets[side], gpus) for side in kind.options)
 
     def keeps_run(self, run: TrainingOption, markets: _Markets) -> bool:
         """Say whether a replaceable run option stays for what it shares nodes with."""

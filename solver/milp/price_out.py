@@ -1,34 +1,57 @@
-"""The relaxed program over every kind of replica, solved over the few that matter.
+"""The relaxed program over all kinds, machines and run options, solved over the few that matter.
 
-Under one kind a demand, the duals of a small relaxed program price every other kind: a node of a
-machine outside it is worth, in each period, the cheapest way to have it, so that none of its own
-columns pays (dual feasible). A kind whose replicas then cost more than its demand's dual is in no
-better relaxed plan; one that costs less is taken in, and the program is solved again. At any time
+Under one kind a demand, the duals of a small relaxed program price all that is outside it. A GPU of
+a machine outside is worth, period by period, what one of the same model is worth inside, less where
+any way to have the machine costs less: so none of its own columns pays (dual feasible). A kind,
+spread over its machines as is cheapest, that then costs more than its demand's dual is in no better
+relaxed plan; of one that costs less, the machines that make it so are taken in, and so are run
+options that cost less than their run's dual. At any time
 
-    bound = relaxed cost + Σ_d min(0, least penalty of a kind of d outside)
+    bound = relaxed cost + Σ_d min(0, least penalty of a kind of d)
+        + Σ_j min(0, least penalty of an option of run j)
 
-holds for all kinds, as each demand has exactly one.
+holds for all, as each demand has exactly one kind, and each run one option.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solver.milp.build import build_sets
+from solver.milp.price_nodes import NodePrices, flat_prices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.sets import Floats, Kind, Sets
+from solver.milp.restrict import restricted
+from solver.milp.sets import Configuration, Floats, Kind, Sets
+from solver.milp.variables import Ints
 
-_Name = tuple[str, str, str, str]
+_Name = tuple[int, Configuration, tuple[float, ...]]
 Monotonic = Callable[[], float]
 
 _FIRST_KINDS = 6
+_FIRST_MACHINES = 3
+_FIRST_OPTIONS = 4
 _MORE_KINDS = 4
-_NEGLIGIBLE_USD = 1e-6
-_MOST_ROUNDS = 30
+_MORE_OPTIONS = 4
+_MORE_MACHINES = 4
+_NEGLIGIBLE = 1e-6
+_MOST_ROUNDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What the small program is solved over: positions of groups and of run options."""
+
+    groups: frozenset[int]
+    options: frozenset[int]
+
+    def beside(self, other: "_Inside") -> "_Inside":
+        return _Inside(self.groups | other.groups, self.options | other.options)
+
+    def holds(self, other: "_Inside") -> bool:
+        return other.groups <= self.groups and other.options <= self.options
 
 
 def relaxed_over_all(
@@ -38,182 +61,289 @@ def relaxed_over_all(
 
     `ends_at` is when to stop: the bound then holds, but is not the best.
     """
-    prices = _Prices(sets)
-    flat_usd = np.array([prices.flat_usd(kind, number) for number, kind in enumerate(sets.kinds)])
-    inside = _cheapest(sets, flat_usd)
+    market = _Market(sets)
+    machines = _FIRST_MACHINES
+    inside = market.first(machines)
     best: Relaxed | None = None
     for _ in range(_MOST_ROUNDS):
-        found = _solved(sets, inside, prices, ends_at - clock())
+        found = _solved(sets, inside, market, ends_at - clock())
         if found is None:
-            return None if len(inside) == len(sets.kinds) else best
+            if inside.holds(market.everything):
+                return None
+            machines *= _MORE_MACHINES
+            wider = inside.beside(market.first(machines))
+            inside = market.everything if inside.holds(wider) else wider
+            continue
         if best is None or found.relaxed.bound_usd >= best.bound_usd:
             best = found.relaxed
-        paying = found.paying(sets)
-        if not paying or clock() > ends_at:
-            return best
-        inside |= paying
+        is_done = inside.holds(found.paying) or found.is_near
+        if is_done or clock() > ends_at:
+            return replace(best, groups=inside.groups, options=inside.options)
+        inside = inside.beside(found.paying)
     return best
 
 
-class _Prices:
-    """What a GPU of a machine costs at least in each period, however it is bought."""
+class _Market:
+    """What each kind and run option costs at prices of GPUs by machine and period."""
 
     def __init__(self, sets: Sets) -> None:
-        self.hours = sets.hours
-        self.sides: dict[int, set[bool]] = defaultdict(set)
-        self.gpus: dict[int, int] = {}
-        for group in sets.groups:
-            self.sides[group.kind].add(group.on_spot)
-            self.gpus[group.kind] = group.gpus
-        rates: dict[int, list[float]] = defaultdict(list)
-        for one in sets.committed:
-            rates[one.machine].append(one.usd_per_node / max(one.active_h, 1e-9))
-        self.firm, self.spot = [], []
-        for number, machine in enumerate(sets.machines):
-            offers = [*rates[number]]
-            offers += [float(machine.on_demand.usd_per_hour)] if machine.on_demand else []
-            offers += [0.0] if any(machine.owned) else []
-            self.firm.append(min(offers, default=np.inf) / machine.gpus)
-            spot = float(machine.spot.usd_per_hour) if machine.spot else np.inf
-            self.spot.append(spot / machine.gpus)
+        self.sets = sets
+        self.flat = flat_prices(sets)
+        self.up = [kind.up() for kind in sets.kinds]
+        groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
+        for number, group in enumerate(sets.groups):
+            groups[group.kind, group.on_spot].append(number)
+        self.members = {side: np.array(own) for side, own in groups.items()}
+        self.machines = {
+            side: np.array([sets.groups[one].machine for one in own])
+            for side, own in groups.items()
+        }
+        self.everything = _Inside(
+            frozenset(range(len(sets.groups))), frozenset(range(len(sets.run_options)))
+        )
 
-    def usd(self, kind: Kind, number: int, firm: Floats | float, spot: Floats | float) -> float:
-        """Cost a kind at prices a GPU and period: its firm part firm, the rest as is cheaper."""
-        firm = firm if False in self.sides[number] else np.inf
-        spot = spot if True in self.sides[number] else np.inf
-        every = np.array(kind.replicas_alone, dtype=float)
-        forced = np.array(kind.firm_alone, dtype=float)
-        cheaper = np.minimum(firm, spot) * np.ones_like(every)
-        firm = firm * np.ones_like(every)
-        rest = np.where(every > forced, (every - forced) * cheaper, 0.0)
-        bound = np.where(forced > 0, forced * firm, 0.0)
-        return self.gpus[number] * float((rest + bound).sum())
+    def first(self, machines: int) -> _Inside:
+        """Choose the cheapest kinds of each demand on so many of their cheapest machines."""
+        kind_usd = [self.spread(number, self.flat).usd for number in range(len(self.sets.kinds))]
+        chosen: set[int] = set()
+        for number in _first_of(
+            [kind.demand for kind in self.sets.kinds], np.array(kind_usd), most=_FIRST_KINDS
+        ):
+            chosen |= self._cheapest(number, machines)
+        option_usd = self.option_usd(self.flat.gangs, self.flat.spot)
+        owner = [option.run for option in self.sets.run_options]
+        return _Inside(
+            frozenset(chosen), frozenset(_first_of(owner, option_usd, most=_FIRST_OPTIONS))
+        )
 
-    def flat_usd(self, kind: Kind, number: int) -> float:
-        """Cost a kind at the least price of its machine."""
-        firm, spot = self.firm[kind.machine], self.spot[kind.machine]
-        return self.usd(kind, number, firm * self.hours, spot * self.hours)
+    def _cheapest(self, kind: int, machines: int) -> set[int]:
+        """Choose groups of a kind: so many of the cheapest to commit, to rent, and on spot."""
+        chosen: set[int] = set()
+        for on_spot, prices in (
+            (False, self.flat.firm.sum(axis=1)),
+            (False, self.flat.rent),
+            (True, self.flat.spot.sum(axis=1)),
+        ):
+            if (kind, on_spot) in self.members:
+                order = np.argsort(prices[self.machines[kind, on_spot]], kind="stable")
+                chosen |= set(self.members[kind, on_spot][order[:machines]].tolist())
+        return chosen
+
+    def spread(self, number: int, prices: NodePrices) -> "_Spread":
+        """Cost a kind, block by block on the cheapest of its machines.
+
+        Of what must be firm, only the sum over the horizon is asked for: that costs no more.
+        """
+        kind = self.sets.kinds[number]
+        firm = self._block_usd(number, prices, on_spot=False)
+        spot = self._block_usd(number, prices, on_spot=True)
+        least_firm, least_spot = (
+            side.min(axis=0) if len(side) else np.full(kind.blocks, np.inf) for side in (firm, spot)
+        )
+        share = _firm_shares(kind, self.sets.hours, least_firm, least_spot)
+        firm_part = np.where(share > 0, share * np.where(share > 0, least_firm, 0.0), 0.0)
+        spot_part = np.where(share < 1, (1 - share) * np.where(share < 1, least_spot, 0.0), 0.0)
+        used: set[int] = set()
+        beside: dict[int, float] = {}
+        for side, usd, least, blocks in (
+            (False, firm, least_firm, share > 0),
+            (True, spot, least_spot, share < 1),
+        ):
+            if not len(usd):
+                continue
+            own = self.members[number, side]
+            used |= set(own[usd.argmin(axis=0)[blocks]].tolist())
+            either = np.minimum(least_firm, least_spot)
+            more = (usd - np.where(blocks, least, either)).min(axis=1)
+            beside.update(zip(own.tolist(), np.maximum(more, 0.0).tolist(), strict=True))
+        credit = prices.shares[number].credit_usd if number in prices.shares else 0.0
+        return _Spread(float((firm_part + spot_part).sum()) - credit, used, beside)
+
+    def _block_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
+        """Give what each block costs on each group of a market, group by block."""
+        machines = self.machines.get((number, on_spot))
+        kind = self.sets.kinds[number]
+        if machines is None:
+            return np.zeros((0, kind.blocks))
+        usd = (prices.spot if on_spot else prices.firm)[machines] @ self.up[number].T
+        if not on_spot:
+            for machine, share, kept_usd in prices.kept:
+                at = machines == machine
+                if kept_usd and at.any():
+                    base = kind.busy_periods(self.sets.hours, share)[0]
+                    usd[at] -= kept_usd * self.up[number][:, base]
+        usd = usd * kind.gpus
+        if number in prices.shares:
+            members = self.members[number, on_spot]
+            usd = usd + prices.shares[number].usd(self.sets, members, self.up[number])
+        return np.asarray(usd)
+
+    def option_usd(self, firm: Floats, spot: Floats) -> Floats:
+        """Cost the run options: the cheapest periods of the window that finish the work."""
+        usd = np.zeros(len(self.sets.run_options))
+        for number, option in enumerate(self.sets.run_options):
+            by_period = (spot if option.option.candidate.on_spot else firm)[
+                option.machine, list(option.window)
+            ]
+            nodes = option.nodes * self.sets.machines[option.machine].gpus
+            cheapest = np.sort(by_period)[: option.slots_needed].sum()
+            usd[number] = nodes * cheapest + float(option.option.egress_usd)
+        return usd
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """What a kind costs at least, the groups that do it, and what each group costs beside that."""
+
+    usd: float
+    used: set[int]
+    beside_usd: dict[int, float]
+
+
+def _firm_shares(kind: Kind, hours: Floats, firm_usd: Floats, spot_usd: Floats) -> Floats:
+    """Give the part of each block that is firm: what must be, where it costs least beside spot."""
+    up = kind.up()
+    share = np.where(firm_usd <= spot_usd, 1.0, 0.0)
+    weight = up @ hours
+    missing = float(np.array(kind.firm_alone) @ hours - share @ weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dearer = np.where(weight > 0, (firm_usd - spot_usd) / weight, np.inf)
+    for block in np.argsort(dearer, kind="stable"):
+        if missing <= _NEGLIGIBLE:
+            break
+        if share[block] < 1 and weight[block] > 0:
+            share[block] = min(1.0, missing / weight[block])
+            missing -= share[block] * weight[block]
+    return np.asarray(share)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The relaxed figures of all kinds, and the demands' kinds that would lower the cost."""
+    """The relaxed figures of all, and what would lower the cost: `is_near` if hardly."""
 
     relaxed: Relaxed
-    lower_usd: Mapping[int, float]
-
-    def paying(self, sets: Sets) -> set[int]:
-        """Choose, a demand, a few kinds outside that would lower the relaxed cost."""
-        by_demand: dict[int, list[int]] = defaultdict(list)
-        for number in sorted(self.lower_usd, key=lambda one: (self.lower_usd[one], one)):
-            by_demand[sets.kinds[number].demand].append(number)
-        return {number for some in by_demand.values() for number in some[:_MORE_KINDS]}
+    paying: _Inside
+    is_near: bool
 
 
-def _cheapest(sets: Sets, flat_usd: Floats) -> set[int]:
-    count: dict[int, int] = defaultdict(int)
-    chosen = set()
-    for number in np.argsort(flat_usd, kind="stable").tolist():
-        demand = sets.kinds[number].demand
-        count[demand] += 1
-        if count[demand] <= _FIRST_KINDS:
-            chosen.add(number)
-    return chosen
-
-
-def _solved(sets: Sets, inside: set[int], prices: _Prices, left_s: float) -> _Found | None:
-    """Solve the relaxed program of the kinds inside, and price those outside with its duals."""
-    names = _kind_names(sets)
-    small = _restricted(sets, inside)
+def _solved(sets: Sets, inside: _Inside, market: _Market, left_s: float) -> _Found | None:
+    """Solve the relaxed program of what is inside, and price the rest with its duals."""
+    small = restricted(sets, inside.groups, inside.options)
     program = build_program(small)
     solved = solve_relaxed(program, left_s)
     if solved is None:
         return None
-    position = {name: number for number, name in enumerate(_kind_names(small))}
-    firm, spot = _node_prices(sets, prices, program, solved)
-    demand_usd = _rows_of(program, "kind_limit", solved)
-    value = np.zeros(len(sets.kinds))
-    penalty = np.zeros(len(sets.kinds))
-    for number, kind in enumerate(sets.kinds):
-        at = position.get(names[number])
-        if at is not None:
-            value[number], penalty[number] = solved.kind_value[at], solved.kind_penalty_usd[at]
-        else:
-            usd = prices.usd(kind, number, firm[kind.machine], spot[kind.machine])
-            penalty[number] = usd - demand_usd[kind.demand]
-    lower = {number: float(usd) for number, usd in enumerate(penalty) if usd < -_NEGLIGIBLE_USD}
-    least = np.zeros(len(sets.demands))
-    for number, usd in lower.items():
-        demand = sets.kinds[number].demand
-        least[demand] = min(least[demand], usd)
-    penalty -= least[[kind.demand for kind in sets.kinds]]
+    prices = node_prices(sets, program, solved, market.flat)
+    duals = _Duals(solved, inside, program)
+    kinds = _priced_kinds(market, prices, duals)
+    options = _priced_options(market, prices, duals)
+    least = kinds.least(len(sets.demands)), options.least(len(sets.runs))
+    lost = float(least[0].sum() + least[1].sum())
     relaxed = replace(
         solved,
-        bound_usd=solved.bound_usd + float(least.sum()),
-        kind_value=value,
-        kind_penalty_usd=np.maximum(penalty, 0.0),
+        bound_usd=solved.bound_usd + lost,
+        kind_value=kinds.value,
+        kind_penalty_usd=np.maximum(kinds.penalty - least[0][kinds.owner], 0.0),
+        option_value=options.value,
+        option_penalty_usd=np.maximum(options.penalty - least[1][options.owner], 0.0),
+        groups=inside.groups,
+        options=inside.options,
+        group_penalty_usd=kinds.beside_usd,
+        alone_penalty_usd=options.beside_usd,
     )
-    return _Found(relaxed, lower)
-
-
-def _restricted(sets: Sets, inside: set[int]) -> Sets:
-    """Read the sets of the case with the kinds inside alone; what a level can hold stays."""
-    case = replace(
-        sets.case,
-        serving=tuple(group.option for group in sets.groups if group.kind in inside),
+    paying = _Inside(
+        frozenset(set().union(*(kinds.used[one] for one in kinds.paying(_MORE_KINDS)))),
+        frozenset(options.paying(_MORE_OPTIONS)),
     )
-    small = build_sets(case)
-    most = {(sets.machines[one.machine].key, one.breakeven_utilization): one for one in sets.levels}
-    levels = tuple(
-        replace(
-            one,
-            most_nodes=most[small.machines[one.machine].key, one.breakeven_utilization].most_nodes,
-        )
-        for one in small.levels
-    )
-    return replace(small, levels=levels)
+    return _Found(relaxed, paying, -lost <= _NEGLIGIBLE * max(1.0, solved.bound_usd))
 
 
-def _node_prices(
-    sets: Sets, prices: _Prices, program: Program, solved: Relaxed
-) -> tuple[list[Floats], list[Floats]]:
-    """Price a GPU of every machine in each period: by the duals inside, flat outside."""
-    small, periods = program.sets, len(program.sets.periods)
-    shape = (len(small.machines), periods)
-    firm_usd = -_rows_of(program, "firm_capacity", solved).reshape(shape)
-    spot_usd = -_rows_of(program, "spot_capacity", solved).reshape(shape)
-    filled = _rows_of(program, "steady_level", solved).reshape(len(small.levels), periods)
-    for number, level in enumerate(small.levels):
-        firm_usd[level.machine] += filled[number]
-    served = _rows_of(program, "split_pools", solved)
-    if len(served):
-        firm_usd -= served[: shape[0] * periods].reshape(shape)
-    position = {machine.key: number for number, machine in enumerate(small.machines)}
-    firm, spot = [], []
-    for number, machine in enumerate(sets.machines):
-        at = position.get(machine.key)
-        firm.append(
-            prices.hours * prices.firm[number] if at is None else firm_usd[at] / machine.gpus
-        )
-        spot.append(
-            prices.hours * prices.spot[number] if at is None else spot_usd[at] / machine.gpus
-        )
-    return firm, spot
+@dataclass(frozen=True, slots=True)
+class _Duals:
+    """A solved small program, and over what."""
+
+    solved: Relaxed
+    inside: _Inside
+    program: Program
+
+    def of(self, family: str) -> Floats:
+        """Give the duals of one family's rows."""
+        return rows_of_family(self.program, family, self.solved)
 
 
-def _rows_of(program: Program, family: str, solved: Relaxed) -> Floats:
-    """Give the duals of one family's rows."""
-    start = 0
-    for rows in program.families:
-        if rows.family == family:
-            return solved.row_usd[start : start + len(rows.keys)]
-        start += len(rows.keys)
-    return np.zeros(0)
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """Kinds or options: owner, value inside, penalty, and the groups that make the penalty.
+
+    `beside_usd` is that of each group beside its kind's, or of options without services there.
+    """
+
+    owner: Ints
+    value: Floats
+    penalty: Floats
+    used: tuple[set[int], ...] = ()
+    beside_usd: Floats | None = None
+
+    def least(self, owners: int) -> Floats:
+        """Give the least negative penalty of each owner."""
+        least = np.zeros(owners)
+        np.minimum.at(least, self.owner, self.penalty)
+        return least
+
+    def paying(self, most: int) -> list[int]:
+        """List a few of each owner's that would lower the cost."""
+        negative = np.where(self.penalty < -_NEGLIGIBLE, self.penalty, np.inf)
+        chosen = _first_of(self.owner.tolist(), negative, most=most)
+        return [one for one in chosen if np.isfinite(negative[one])]
 
 
-def _kind_names(sets: Sets) -> list[_Name]:
-    names: dict[int, _Name] = {}
-    for group in sets.groups:
-        one = group.option
-        names[group.kind] = (one.service, one.user_region, one.machine, one.candidate.id)
-    return [names[number] for number in range(len(sets.kinds))]
+def _priced_kinds(market: _Market, prices: NodePrices, duals: _Duals) -> _Priced:
+    sets = market.sets
+    position = {_name(kind): number for number, kind in enumerate(duals.program.sets.kinds)}
+    demand_usd = duals.of("kind_limit")
+    value, penalty = np.zeros(len(sets.kinds)), np.zeros(len(sets.kinds))
+    beside = np.zeros(len(sets.groups))
+    used = []
+    for number, kind in enumerate(sets.kinds):
+        spread = market.spread(number, prices)
+        groups = spread.used
+        penalty[number] = spread.usd - demand_usd[kind.demand]
+        at = position.get(_name(kind))
+        if at is not None:
+            value[number] = duals.solved.kind_value[at]
+            if groups <= duals.inside.groups:
+                penalty[number] = max(penalty[number], duals.solved.kind_penalty_usd[at])
+        for group, usd in spread.beside_usd.items():
+            beside[group] = usd
+        used.append(groups)
+    owner = np.array([kind.demand for kind in sets.kinds], dtype=np.int64)
+    return _Priced(owner, value, penalty, tuple(used), beside)
+
+
+def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Priced:
+    owner = np.array([option.run for option in market.sets.run_options], dtype=np.int64)
+    value = np.zeros(len(owner))
+    if not len(owner):
+        return _Priced(owner, value, value, beside_usd=value)
+    run_usd = duals.of("run_choice")[owner]
+    penalty = market.option_usd(prices.gangs, prices.spot) - run_usd
+    alone = market.option_usd(prices.alone, prices.spot) - run_usd
+    inside = np.array(sorted(duals.inside.options), dtype=np.int64)
+    value[inside] = duals.solved.option_value
+    penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)
+    return _Priced(owner, value, penalty, beside_usd=np.maximum(penalty, alone))
+
+
+def _first_of(owner: list[int], usd: Floats, *, most: int) -> list[int]:
+    """Choose so many of each owner's, the cheapest first."""
+    count: dict[int, int] = defaultdict(int)
+    chosen = []
+    for number in np.argsort(usd, kind="stable").tolist():
+        count[owner[number]] += 1
+        if count[owner[number]] <= most:
+            chosen.append(number)
+    return chosen
+
+
+def _name(kind: Kind) -> _Name:
+    return (kind.demand, kind.configuration, kind.rates)

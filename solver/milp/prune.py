@@ -5,11 +5,12 @@ that costs no more and does no less. Any plan on the first then moves to the sec
 
 A commitment that outlives the horizon is bound to what services fill of its own machine, beside
 owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
-machines with one keep all their layouts.
+machines with one keep all their layouts. Where providers share a service's replicas, these move
+only to a machine of the same cloud.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -18,8 +19,12 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
+from solver.milp.sets import Configuration
+from solver.milp.shares import spread_services
 
 _Key = tuple[str, ...]
+_Sides = dict[tuple[str, bool], ServingOption]
+"""The options of one configuration by machine, and whether on spot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class _Profile:
     serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
     outliving: set[str] = field(default_factory=set)
+    cloud: str = ""
     limited: bool = False
     quotas: frozenset[int] = frozenset()
 
@@ -62,8 +68,8 @@ class _Profile:
 def prune(case: Case) -> Pruned:
     """Drop dominated candidates, commitments, options and machines; owned machines always stay."""
     case = replace(case, offers=_undominated_commitments(case))
-    bound = {offer.machine for offer in case.offers if _outlives(offer, case)}
-    case = drop_outpriced(replace(case, serving=_undominated_candidates(case.serving, bound)))
+    case = replace(case, offers=_undominated_blocks(case))
+    case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))
     owned = {one.machine for one in case.owned}
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
     kept: list[_Profile] = []
@@ -101,6 +107,28 @@ def _undominated_commitments(case: Case) -> tuple[Offer, ...]:
     return tuple(sorted(kept, key=lambda one: one.key))
 
 
+def _undominated_blocks(case: Case) -> tuple[Offer, ...]:
+    """Drop the capacity blocks that renting the same machine without a limit costs no more than."""
+    rented = {
+        offer.machine: offer
+        for offer in case.offers
+        if offer.price_kind is PriceKind.ON_DEMAND
+        and offer.stock is None
+        and offer.limits.max_nodes is None
+    }
+    return tuple(
+        offer
+        for offer in case.offers
+        if offer.block is None
+        or offer.machine not in rented
+        or rented[offer.machine].usd_per_hour > offer.usd_per_hour
+        or any(
+            is_under(rented[offer.machine], one) and not is_under(offer, one)
+            for one in case.workloads.quotas
+        )
+    )
+
+
 def _stands_for(cheaper: Offer, offer: Offer, case: Case) -> bool:
     """Say whether no limit, quota or cap on cash keeps a cheaper commitment from standing in."""
     if cheaper.commitment is None or offer.commitment is None:
@@ -114,25 +142,43 @@ def _stands_for(cheaper: Offer, offer: Offer, case: Case) -> bool:
     )
 
 
-def _undominated_candidates(
-    options: Iterable[ServingOption], bound: set[str]
-) -> tuple[ServingOption, ...]:
-    alike: dict[_Key, list[ServingOption]] = defaultdict(list)
-    for one in options:
-        alike[one.service, one.user_region, one.machine, str(one.on_spot)].append(one)
-    kept: list[ServingOption] = []
-    for same in alike.values():
-        if same[0].machine in bound:
-            kept.extend(same)
-            continue
-        fewest = sorted(same, key=lambda one: (one.candidate.layout.gpus, one.candidate.id))
-        chosen: list[ServingOption] = []
-        for one in fewest:
-            if not any(_replaces(better, one) for better in chosen):
-                chosen = [old for old in chosen if not _replaces(one, old)]
-                chosen.append(one)
-        kept.extend(chosen)
+def _undominated_candidates(case: Case) -> tuple[ServingOption, ...]:
+    """Drop a configuration where another one does no less on every machine that it is had on.
+
+    Not where it is had on spot: the other one may need more of its replicas to be firm; nor where
+    providers share the replicas, as fewer or more of them are shared in other parts.
+    """
+    bound = {offer.machine for offer in case.offers if _outlives(offer, case)}
+    spread = spread_services(case)
+    by_demand: dict[_Key, dict[Configuration, _Sides]] = defaultdict(lambda: defaultdict(dict))
+    kept = [one for one in case.serving if one.service in spread]
+    for one in (one for one in case.serving if one.service not in spread):
+        kinds = by_demand[one.service, one.user_region]
+        kinds[Configuration.of(one.candidate)][one.machine, one.on_spot] = one
+    for kinds in by_demand.values():
+        fewest = sorted(kinds.values(), key=_gpus_and_name)
+        chosen: list[_Sides] = []
+        for sides in fewest:
+            if not any(_stands_in(better, sides, bound) for better in chosen):
+                chosen = [old for old in chosen if not _stands_in(sides, old, bound)]
+                chosen.append(sides)
+        kept.extend(one for sides in chosen for one in sides.values())
     return tuple(kept)
+
+
+def _gpus_and_name(sides: _Sides) -> tuple[int, str]:
+    one = next(iter(sides.values())).candidate
+    return (one.layout.gpus, str(Configuration.of(one)))
+
+
+def _stands_in(better: _Sides, worse: _Sides, bound: set[str]) -> bool:
+    return all(
+        not on_spot
+        and machine not in bound
+        and (machine, on_spot) in better
+        and _replaces(better[machine, on_spot], one)
+        for (machine, on_spot), one in worse.items()
+    )
 
 
 def _replaces(better: ServingOption, worse: ServingOption) -> bool:
@@ -157,9 +203,12 @@ def _profiles(case: Case) -> dict[str, _Profile]:
             _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
             if _outlives(offer, case):
                 profiles[offer.machine].outliving.add(offer.key)
+    spread = spread_services(case)
     for serving in case.serving:
         served = (serving.service, serving.user_region, str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
+        if serving.service in spread:
+            profiles[serving.machine].cloud = case.machines[serving.machine].cloud
     for training in case.training:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)
@@ -186,6 +235,8 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
 def _dominates(better: _Profile, worse: _Profile) -> bool:
     copies = _copies(better, worse)
     if better.limited or better.quotas or copies == 0:
+        return False
+    if worse.cloud and worse.cloud != better.cloud:
         return False
     return (
         _firm_prices(better, worse, copies)
@@ -263,7 +314,18 @@ def _no_dearer(better: Offer | None, worse: Offer, copies: int) -> bool:
 
 
 def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:
-    return all(any(_replaces(one, other) for one in better) for other in worse)
+    """Say whether each option has its like: replicas move to the other machine as they are."""
+    return all(
+        any(
+            Configuration.of(one.candidate) == Configuration.of(other.candidate)
+            and all(
+                mine.requests_per_s >= theirs.requests_per_s
+                for mine, theirs in zip(one.candidate.rates, other.candidate.rates, strict=True)
+            )
+            for one in better
+        )
+        for other in worse
+    )
 
 
 def _covers_training(better: Sequence[TrainingOption], worse: Sequence[TrainingOption]) -> bool:

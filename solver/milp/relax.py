@@ -24,6 +24,9 @@ class Relaxed:
 
     A penalty is in dollars: no plan that uses the kind or option costs less than
     `bound_usd` plus it. `row_usd` are the duals of all rows, in the order of the families.
+    `groups` and `options` are those that it was solved over, where those are not all;
+    `group_penalty_usd` is that of each group beside its kind's, `alone_penalty_usd` that of each
+    run option where no service is on its machine.
     """
 
     bound_usd: float
@@ -32,6 +35,10 @@ class Relaxed:
     option_value: Floats
     option_penalty_usd: Floats
     row_usd: Floats
+    groups: frozenset[int] | None = None
+    options: frozenset[int] | None = None
+    group_penalty_usd: Floats | None = None
+    alone_penalty_usd: Floats | None = None
 
 
 def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed | None:
@@ -89,17 +96,13 @@ def _kind_penalties(program: Program, reduced: Floats) -> Floats:
     penalty = _of(reduced, columns.kind_used).copy()
     if not sets.has_one_kind:
         return penalty
-    shape = (len(sets.kinds), len(sets.periods))
     replicas = _of(reduced, columns.replicas)
-    cheapest = {side: np.full(shape, np.inf) for side in (0, 1)}
+    cheapest = np.full((len(sets.kinds), replicas.shape[1]), np.inf)
     for number, group in enumerate(sets.groups):
-        cheapest[int(group.on_spot)][group.kind] = replicas[number]
-    every = np.array([kind.replicas_alone for kind in sets.kinds], dtype=float).reshape(shape)
-    firm = np.array([kind.firm_alone for kind in sets.kinds], dtype=float).reshape(shape)
-    either = np.minimum(cheapest[0], cheapest[1])
-    forced = np.where(firm > 0, firm * np.where(firm > 0, cheapest[0], 0.0), 0.0)
-    rest = np.where(every > firm, (every - firm) * np.where(every > firm, either, 0.0), 0.0)
-    return np.asarray(penalty + (forced + rest).sum(axis=1), dtype=np.float64)
+        cheapest[group.kind] = np.minimum(cheapest[group.kind], replicas[number])
+    for number, kind in enumerate(sets.kinds):
+        penalty[number] += cheapest[number, : kind.blocks].sum()
+    return penalty
 
 
 def _option_penalties(program: Program, reduced: Floats) -> Floats:

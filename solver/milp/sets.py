@@ -4,17 +4,22 @@ Slots that are equal in every datum are one period and are planned alike; slots 
 work stay single, as the order of those matters.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from broker.domain.candidate import Layout, ServingCandidate
 from broker.domain.case import Case, ServingOption, TrainingOption
+from broker.domain.gpu import Precision
 from broker.domain.offer import Offer
 from broker.domain.workload import TrainingRun
+from solver.milp.blocks import BlockWindow
 from solver.milp.demands import Demand
 
 Floats = npt.NDArray[np.float64]
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A committed offer: on which machine, active in which periods, charged how in the horizon."""
+    """A committed offer: on which machine, active in which periods, charged how in the horizon.
+
+    A capacity block is one too: active in its `block` window, and charged for all of that.
+    """
 
     offer: Offer
     machine: int
@@ -51,19 +59,36 @@ class Committed:
     active_h: float
     outlives: bool
     breakeven_utilization: float
+    block: BlockWindow | None = None
+
+    @property
+    def id(self) -> str:
+        """Name what is bought: the offer, and of a block its window."""
+        if self.block is None:
+            return self.offer.key
+        window = f"{self.block.starts_at:%Y%m%dT%H%MZ}-{self.block.length_h}h"
+        return f"{self.offer.machine}@{self.offer.price_kind.value}-{window}"
 
     @property
     def usd_per_node(self) -> float:
         """Give the cost of one node inside the horizon, its share of the upfront included."""
-        return float(self.offer.effective_usd_per_hour) * self.active_h
+        hours = self.active_h if self.block is None else self.block.length_h
+        return float(self.offer.effective_usd_per_hour) * hours
+
+    @property
+    def upfront_usd_per_node(self) -> float:
+        """Give the cash that is due in advance."""
+        if self.block is not None:
+            return self.usd_per_node
+        return float(self.offer.commitment.upfront_usd) if self.offer.commitment else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
     """Commitments of one machine and break-even that outlive the horizon, stacked by break-even.
 
-    `members` are those up to and with this break-even, the highest at the bottom. `most_nodes`
-    bounds what services can fill in any period.
+    `members` are those up to and with this break-even, the highest at the bottom. Services fill no
+    more than `most_nodes` of the machine at their peak.
     """
 
     machine: int
@@ -73,22 +98,77 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of replica for one demand: a candidate on a machine, on firm and on spot nodes.
+class Configuration:
+    """What makes replicas alike: the GPU model, the number format, and the layout."""
 
-    `replicas_alone` carry the whole load of each period, spares and the least number included;
-    `firm_alone` of them must be firm, as spot may carry only its share.
+    gpu: str
+    precision: Precision
+    layout: Layout
+
+    @classmethod
+    def of(cls, candidate: ServingCandidate) -> Self:
+        """Read it off a candidate."""
+        return cls(candidate.gpu, candidate.precision, candidate.layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of replica for one demand: a configuration, on any machine that gives its rates.
+
+    `rates` are what a replica carries of each size class alone. `replicas_alone` carry the whole
+    load of each period, spares and the least number included; `firm_alone` of them must be firm,
+    as spot may carry only its share. Where one kind serves a demand, its replicas come in blocks of
+    `block_sizes`, the first ones up first; elsewhere there are none, and each period counts its own
+    replicas.
     """
 
     demand: int
-    machine: int
+    configuration: Configuration
+    rates: tuple[float, ...]
     replicas_alone: tuple[int, ...]
     firm_alone: tuple[int, ...]
+    block_sizes: tuple[int, ...]
+
+    @property
+    def gpus(self) -> int:
+        """Count the GPUs of a replica."""
+        return self.configuration.layout.gpus
+
+    @property
+    def blocks(self) -> int:
+        """Count the blocks; where replicas are counted by period, there is one a period."""
+        return len(self.block_sizes) or len(self.replicas_alone)
+
+    def up(self) -> Floats:
+        """Give the replicas of each block that are up in each period, block by period."""
+        if not self.block_sizes:
+            return np.eye(len(self.replicas_alone))
+        sizes = np.array(self.block_sizes, dtype=float)[:, None]
+        before = np.cumsum(sizes, axis=0) - sizes
+        return np.asarray(np.clip(np.array(self.replicas_alone)[None, :] - before, 0.0, sizes))
+
+    def most_of_block(self) -> Floats:
+        """Bound the blocks of a group: one of each, or the replicas of each period."""
+        if self.block_sizes:
+            return np.ones(self.blocks)
+        return np.array(self.replicas_alone, dtype=float)
+
+    def busy_periods(self, hours: Floats, share: float) -> npt.NDArray[np.int64]:
+        """Give the periods of the largest fleets that make up a share of the hours, smallest first.
+
+        Periods of one size are in together.
+        """
+        sizes = np.array([self.replicas_alone, self.firm_alone])
+        _, size_of = np.unique(sizes, axis=1, return_inverse=True)
+        at_least = np.bincount(size_of.ravel(), hours)[::-1].cumsum()[::-1]
+        base = np.flatnonzero(at_least >= share * hours.sum() * (1 - _ROUNDING))[-1]
+        busy = np.flatnonzero(size_of.ravel() >= base)
+        return busy[np.argsort(size_of.ravel()[busy], kind="stable")]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Replicas of one kind on one market, firm or spot."""
+    """Replicas of one kind on one machine, firm or spot. `rates` are those of the kind."""
 
     kind: int
     demand: int
@@ -156,13 +236,13 @@ class Sets:
     runs: tuple[TrainingRun, ...]
     run_options: tuple[RunOption, ...]
     handovers: tuple[Handover, ...]
+    hours: Floats = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Add up the hours of each period, once."""
+        object.__setattr__(self, "hours", np.array([period.hours for period in self.periods]))
 
     @property
     def has_one_kind(self) -> bool:
         """Say whether each demand is served by one kind of replica, so that counts are known."""
         return self.case.workloads.policy.max_groups == 1
-
-    @property
-    def hours(self) -> Floats:
-        """Give the hours of each period."""
-        return np.array([period.hours for period in self.periods])

@@ -10,8 +10,12 @@ from ortools.math_opt import model_pb2
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
+from solver.milp.beside import Beside
 from solver.milp.sets import Floats
 from solver.milp.start import NOWHERE, Start
+
+_GRACE = 0.1
+_GRACE_S = 2.0
 
 
 class Outcome(StrEnum):
@@ -46,8 +50,15 @@ def solve_model(model: bytes, limits: Limits, hint: Floats | None = None) -> Sol
     """Solve a serialized model to the gap or the time limit; NaN in a hint says nothing.
 
     HiGHS takes neither `threads` nor an interrupt through MathOpt: run it in a child process
-    where it must be stoppable.
+    where it must be stoppable. Now and then it passes its limit by far; then it is left alone, and
+    nothing is known.
     """
+    wait_s = limits.time_limit_s * (1 + _GRACE) + _GRACE_S
+    solution = Beside(lambda: _solved(model, limits, hint)).result(wait_s)
+    return solution or Solution(Outcome.NO_SOLUTION, np.zeros(0), 0.0)
+
+
+def _solved(model: bytes, limits: Limits, hint: Floats | None) -> Solution:
     proto = model_pb2.ModelProto.FromString(model)
     problem = mathopt.Model.from_model_proto(proto)
     variables = list(problem.variables())

@@ -39,10 +39,14 @@ class Columns:
     """All blocks.
 
     Index letters: g group, c kind, k size class, m machine, p commitment, l level, a run option, t.
-    replicas[g,t] and kind_used[c]; routed_requests_per_s[g,k,t] of groups whose demand has several
-    classes or may use spot, unless one kind serves each demand. Nodes: on_demand_nodes[m,t],
-    spot_nodes[m,t], committed_nodes[p]; level_used[l] and level_filled[l,t] say whether and when
-    services fill a level of commitments that outlive the horizon; serving_nodes[m,t] and
+    replicas[g,b] are those of a group in period b, and kind_used[c]; where one kind serves each
+    demand, replicas[g,b] says instead whether block b of the kind's replicas is on the group:
+    replicas[g,t] = Σ_b up[c,b,t] · replicas[g,b]. routed_requests_per_s[f,k,t] go to the firm and
+    the spot replicas of kinds whose demand has several classes or may use spot, unless one kind
+    serves each demand: f of `routed_sides`. Nodes: on_demand_nodes[m,t],
+    spot_nodes[m,t], committed_nodes[p]; level_used[l] says whether a level of commitments that
+    outlive the horizon is bought beside owned nodes; kept_replicas[g,l] stay up for its break-even
+    share of the time, unless one kind serves each demand; serving_nodes[m,t] and
     run_nodes[m] keep services and runs apart where the policy does. gang_up[a,t],
     gang_start[a,t], option_used[a] place the runs. handover_requests_per_s[s,k] are carried by the
     replicas of one group that stay in place through one handover, s of `stayers`.
@@ -55,7 +59,7 @@ class Columns:
     spot_nodes: Block
     committed_nodes: Block
     level_used: Block
-    level_filled: Block
+    kept_replicas: Block
     serving_nodes: Block
     run_nodes: Block
     gang_up: Block
@@ -73,7 +77,7 @@ class Columns:
             self.spot_nodes,
             self.committed_nodes,
             self.level_used,
-            self.level_filled,
+            self.kept_replicas,
             self.serving_nodes,
             self.run_nodes,
             self.gang_up,
@@ -93,15 +97,34 @@ def most_classes(sets: Sets) -> int:
     return max((len(demand.load_requests_per_s) for demand in sets.demands), default=1)
 
 
-def routed_groups(sets: Sets) -> tuple[int, ...]:
-    """List the groups whose requests must be told apart: by size class, or as spot or firm."""
+def routed_sides(sets: Sets) -> tuple[tuple[int, bool], ...]:
+    """List the kinds' sides whose requests must be told apart: by size class, or as spot or firm.
+
+    A side is a kind and whether it is on spot.
+    """
     if sets.has_one_kind:
         return ()
     return tuple(
-        number
-        for number, group in enumerate(sets.groups)
-        if len(group.rates) > 1 or sets.demands[group.demand].service.spot.max_share > 0
+        sorted(
+            {
+                (group.kind, group.on_spot)
+                for group in sets.groups
+                if len(group.rates) > 1 or sets.demands[group.demand].service.spot.max_share > 0
+            }
+        )
     )
+
+
+def replicas_at(
+    sets: Sets, columns: Columns, group: int, periods: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Give what a group's replicas in some periods are the sum of.
+
+    Three arrays: positions in `periods`, columns, and the replicas that one of the column is.
+    """
+    up = sets.kinds[sets.groups[group].kind].up()[:, periods]
+    block, position = np.nonzero(up)
+    return position, columns.replicas.at(group, block), up[block, position]
 
 
 def stayers(sets: Sets) -> tuple[tuple[int, int], ...]:
@@ -126,7 +149,7 @@ def build_columns(sets: Sets) -> Columns:
         "spot_nodes": (size.nodes(on_spot=True), True),
         "committed_nodes": (size.committed(), True),
         "level_used": (np.ones(len(sets.levels)), True),
-        "level_filled": (np.ones((len(sets.levels), size.periods)), True),
+        "kept_replicas": (size.kept(), True),
         "serving_nodes": (size.where(range(size.machines) if is_split else ()), True),
         "run_nodes": (size.where(range(size.machines) if is_split else ())[:, 0], True),
         "gang_up": (size.window(), True),
@@ -154,15 +177,20 @@ class _Sizes:
         self.options = len(sets.run_options)
 
     def most_replicas(self) -> Floats:
-        rows = [self.sets.kinds[group.kind].replicas_alone for group in self.sets.groups]
-        return np.array(rows, dtype=float).reshape(self.groups, self.periods)
+        kinds = self.sets.kinds
+        upper = np.zeros((self.groups, max((kind.blocks for kind in kinds), default=0)))
+        for number, group in enumerate(self.sets.groups):
+            kind = kinds[group.kind]
+            upper[number, : kind.blocks] = kind.most_of_block()
+        return upper
 
     def routed(self) -> Floats:
-        upper = np.zeros((self.groups, most_classes(self.sets), self.periods))
-        for number in routed_groups(self.sets):
-            group = self.sets.groups[number]
-            can = np.array([rate > 0 for rate in group.rates], dtype=float)
-            load = self.sets.demands[group.demand].load_requests_per_s
+        sides = routed_sides(self.sets)
+        upper = np.zeros((len(sides), most_classes(self.sets), self.periods))
+        for number, (at, _) in enumerate(sides):
+            kind = self.sets.kinds[at]
+            can = np.array([rate > 0 for rate in kind.rates], dtype=float)
+            load = self.sets.demands[kind.demand].load_requests_per_s
             upper[number, : len(can), :] = can[:, None] * load
         return upper
 
@@ -198,6 +226,15 @@ class _Sizes:
             [min((one for one in pair if one is not None), default=np.inf) for pair in limits],
             dtype=float,
         )
+
+    def kept(self) -> Floats:
+        levels = () if self.sets.has_one_kind else self.sets.levels
+        upper = np.zeros((self.groups, len(levels)))
+        for number, group in enumerate(self.sets.groups):
+            for at, level in enumerate(levels):
+                if level.machine == group.machine and not group.on_spot:
+                    upper[number, at] = max(self.sets.kinds[group.kind].replicas_alone)
+        return upper
 
     def window(self) -> Floats:
         upper = np.zeros((self.options, self.periods))

@@ -8,11 +8,22 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from oracle_fleets import INFEASIBLE, SLACK, Fleet, Gang, Tiny, Way, carries, fleets_of
+from oracle_fleets import (
+    INFEASIBLE,
+    SLACK,
+    Fleet,
+    Gang,
+    Kind,
+    Tiny,
+    Way,
+    fleets_of,
+    kind_of,
+    kinds_of,
+)
+from oracle_joins import join, join_in_order, join_rising
 
-from broker.domain.case import ServingOption, breakeven_utilization
+from broker.domain.case import ServingOption
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.traffic import load_requests_per_s
 from broker.domain.workload import Sharing
 
 
@@ -21,15 +32,15 @@ def cheapest_usd(tiny: Tiny) -> float:
     committed = [o for o in tiny.case.offers if o.commitment is not None]
     counts = itertools.product(range(tiny.most_committed + 1), repeat=len(committed))
     best = INFEASIBLE
-    for nodes in counts:
-        commitments = list(zip(committed, nodes, strict=True))
-        if _upfront_usd(commitments) > _most_upfront_usd(tiny):
-            continue
-        for gang in _gangs(tiny):
-            for groups in _group_choices(tiny):
-                for apart in _divisions(tiny, commitments, gang):
-                    usd = _cost(tiny, commitments, gang=gang, groups=groups, apart=apart)
-                    best = min(best, usd)
+    bought = [list(zip(committed, nodes, strict=True)) for nodes in counts]
+    allowed = [one for one in bought if _upfront_usd(one) <= _most_upfront_usd(tiny)]
+    gangs = list(_gangs(tiny))
+    for groups in _group_choices(tiny):
+        slots = _Slots(tiny, groups)
+        for commitments, gang in itertools.product(allowed, gangs):
+            for apart in _divisions(tiny, commitments, gang):
+                usd = _cost(tiny, commitments, gang=gang, slots=slots, apart=apart, best=best)
+                best = min(best, usd)
     budget = tiny.case.workloads.policy.budget_usd_per_month
     limit = float(budget) * tiny.case.workloads.horizon.hours / 730 if budget else INFEASIBLE
     return best if best <= limit + 1e-6 else INFEASIBLE
@@ -84,20 +95,44 @@ def _group_choices(tiny: Tiny) -> Iterator[dict[str, tuple[ServingOption, ...]]]
     services = tiny.case.workloads.services
     per_service = []
     for service in services:
-        kinds: dict[tuple[str, str], list[ServingOption]] = {}
-        for one in tiny.case.serving:
-            if one.service == service.name:
-                kinds.setdefault((one.machine, one.candidate.id), []).append(one)
+        kinds = kinds_of([one for one in tiny.case.serving if one.service == service.name])
         limit = tiny.case.workloads.policy.max_groups
         per_service.append(
             [
                 tuple(option for kind in chosen for option in kind)
                 for size in range(1, limit + 1)
-                for chosen in itertools.combinations(kinds.values(), size)
+                for chosen in itertools.combinations(kinds, size)
             ]
         )
     for combination in itertools.product(*per_service):
         yield {service.name: chosen for service, chosen in zip(services, combination, strict=True)}
+
+
+class _Slots:
+    """The ways through each slot for one choice of groups, each priced once."""
+
+    def __init__(self, tiny: Tiny, groups: dict[str, tuple[ServingOption, ...]]) -> None:
+        self.tiny = tiny
+        self.ways = [_fleets(tiny, slot, groups) for slot in range(tiny.slots)]
+        self.known: dict[tuple[object, ...], list[Way]] = {}
+
+    def priced(
+        self, slot: int, commitments: list[tuple[Offer, int]], gang: Gang, apart: int | None
+    ) -> list[Way]:
+        """Price the ways beside a gang, which counts where it works and by nodes kept for it."""
+        working = id(gang[0]) if gang and slot in gang[1] else None
+        kept_on = gang[0].machine if gang else None
+        name = (slot, tuple(nodes for _, nodes in commitments), working, kept_on, apart)
+        if name not in self.known:
+            self.known[name] = _slot_costs(
+                self.tiny,
+                slot,
+                commitments=commitments,
+                gang=gang,
+                ways=self.ways[slot],
+                apart=apart,
+            )
+        return self.known[name]
 
 
 def _cost(
@@ -105,9 +140,11 @@ def _cost(
     commitments: list[tuple[Offer, int]],
     *,
     gang: Gang,
-    groups: dict[str, tuple[ServingOption, ...]],
+    slots: _Slots,
     apart: int | None,
+    best: float,
 ) -> float:
+    """Give the least cost beside commitments and a gang, if it is below the best so far."""
     total = float(gang[0].egress_usd) if gang else 0.0
     for offer, nodes in commitments:
         assert offer.commitment is not None
@@ -115,20 +152,48 @@ def _cost(
         active_h = min(term_h, tiny.case.workloads.horizon.hours)
         hourly = float(offer.usd_per_hour) + float(offer.commitment.upfront_usd) / term_h
         total += nodes * hourly * active_h
+    if total >= best:
+        return INFEASIBLE
+    frontiers = [slots.priced(slot, commitments, gang, apart) for slot in range(tiny.slots)]
+    least = sum(min((usd for usd, _, _ in ways), default=INFEASIBLE) for ways in frontiers)
+    if total + least >= best:
+        return INFEASIBLE
     horizon_h = tiny.case.workloads.horizon.hours
     outliving = [
         (offer, nodes)
         for offer, nodes in commitments
         if nodes and offer.commitment and offer.commitment.term_months * 730 > horizon_h
     ]
-    frontiers = [
-        _slot_costs(tiny, slot, commitments=commitments, gang=gang, groups=groups, apart=apart)
-        for slot in range(tiny.slots)
-    ]
+    if tiny.case.workloads.policy.max_groups == 1:
+        return total + join_rising(tiny, frontiers, outliving)
     if any(service.start_up for service in tiny.case.workloads.services):
         assert not outliving
-        return total + _join_in_order(tiny, frontiers)
-    return total + _join(tiny, frontiers, outliving)
+        return total + join_in_order(tiny, frontiers)
+    return total + join(tiny, frontiers, outliving)
+
+
+def _fleets(
+    tiny: Tiny, slot: int, groups: dict[str, tuple[ServingOption, ...]]
+) -> list[tuple[Fleet, ...]]:
+    """List the fleets of all services in a slot.
+
+    Where no order in time matters, one of those that take the same GPUs of each machine for each
+    kind is enough.
+    """
+    services = tiny.case.workloads.services
+    ways = [list(fleets_of(tiny, service, slot, groups[service.name])) for service in services]
+    is_ordered = tiny.case.workloads.policy.max_groups == 1 or any(
+        service.start_up for service in services
+    )
+    found: dict[object, tuple[Fleet, ...]] = {}
+    for fleets in itertools.product(*ways):
+        taken: dict[tuple[str, bool, Kind], float] = {}
+        for option, count in itertools.chain.from_iterable(fleets):
+            side = (option.machine, option.on_spot, kind_of(option))
+            taken[side] = taken.get(side, 0.0) + count * option.candidate.layout.gpus
+        name = tuple(tuple((id(o), count) for o, count in fleet) for fleet in fleets)
+        found[name if is_ordered else frozenset(taken.items())] = fleets
+    return list(found.values())
 
 
 def _slot_costs(
@@ -137,14 +202,12 @@ def _slot_costs(
     *,
     commitments: list[tuple[Offer, int]],
     gang: Gang,
-    groups: dict[str, tuple[ServingOption, ...]],
+    ways: list[tuple[Fleet, ...]],
     apart: int | None,
 ) -> list[Way]:
-    """Give every way through a slot."""
-    services = tiny.case.workloads.services
-    ways = [list(fleets_of(tiny, service, slot, groups[service.name])) for service in services]
+    """Price every way through a slot."""
     found = []
-    for fleets in itertools.product(*ways):
+    for fleets in ways:
         usd, served = _nodes_cost(
             tiny, slot, commitments=commitments, gang=gang, fleets=fleets, apart=apart
         )
@@ -227,80 +290,3 @@ def _price(tiny: Tiny, rented: dict[str, int], kind: PriceKind) -> float:
         if quota.price_kind is kind and sum(rented[m] * tiny.gpus(m) for m in under) > quota.gpus:
             return INFEASIBLE
     return usd
-
-
-def _join(
-    tiny: Tiny,
-    frontiers: list[list[Way]],
-    outliving: list[tuple[Offer, int]],
-) -> float:
-    """Add up the cheapest ways through the slots that together keep the break-even rule.
-
-    Each machine has at most one commitment: services must need all its nodes, beside the owned
-    ones, for its break-even share of the slots.
-    """
-    if any(not ways for ways in frontiers):
-        return INFEASIBLE
-    needed = {offer.machine: _breakeven(tiny, offer) * tiny.slots for offer, _ in outliving}
-    nodes = {offer.machine: count for offer, count in outliving}
-    best = INFEASIBLE
-    pareto = [_pareto(ways, nodes, tiny) for ways in frontiers]
-    for ways in itertools.product(*pareto):
-        filled = {machine: sum(full[machine] for _, full in ways) for machine in nodes}
-        if all(filled[machine] >= need - 1e-7 for machine, need in needed.items()):
-            best = min(best, sum(usd for usd, _ in ways))
-    return best
-
-
-def _join_in_order(tiny: Tiny, frontiers: list[list[Way]]) -> float:
-    """Add up the cheapest ways through the slots, of which each can be handed over to the next."""
-    cheapest = {fleets: usd for usd, _, fleets in frontiers[0]}
-    for slot in range(1, tiny.slots):
-        following: dict[tuple[Fleet, ...], float] = {}
-        for usd, _, fleets in frontiers[slot]:
-            before = [
-                cost for old, cost in cheapest.items() if _hands_over(tiny, slot, old, fleets)
-            ]
-            if before:
-                following[fleets] = min(before) + usd
-        cheapest = following
-    return min(cheapest.values(), default=INFEASIBLE)
-
-
-def _hands_over(tiny: Tiny, slot: int, old: tuple[Fleet, ...], new: tuple[Fleet, ...]) -> bool:
-    """Say whether the replicas in both slots carry the lesser load; start-ups end in the slot."""
-    for service, before, after in zip(tiny.case.workloads.services, old, new, strict=True):
-        if not service.start_up:
-            continue
-        load = load_requests_per_s(service, tiny.case.workloads.horizon)
-        classes = [min(load[slot - 1 : slot + 1]) * size.share for size in service.sizes]
-        options = tuple(option for option, _ in after)
-        staying = [min(one, two) for (_, one), (_, two) in zip(before, after, strict=True)]
-        if not carries(service, options, staying, classes, all_on_spot=True):
-            return False
-    return True
-
-
-def _breakeven(tiny: Tiny, offer: Offer) -> float:
-    firm = [
-        one
-        for one in tiny.case.offers
-        if one.machine == offer.machine and one.price_kind is PriceKind.ON_DEMAND
-    ]
-    trend = tiny.case.workloads.policy.price_trend_per_year
-    return breakeven_utilization(offer, firm[0] if firm else None, trend)
-
-
-def _pareto(
-    ways: list[Way], nodes: dict[str, int], tiny: Tiny
-) -> list[tuple[float, dict[str, bool]]]:
-    """Keep the cheapest way for each set of commitments that it fills."""
-    cheapest: dict[tuple[bool, ...], float] = {}
-    for usd, served, _ in ways:
-        full = tuple(
-            math.ceil(served.get(machine, 0.0) / tiny.gpus(machine) - SLACK)
-            >= count + sum(one.nodes for one in tiny.case.owned if one.machine == machine)
-            for machine, count in nodes.items()
-        )
-        cheapest[full] = min(usd, cheapest.get(full, INFEASIBLE))
-    return [(usd, dict(zip(nodes, full, strict=True))) for full, usd in cheapest.items()]

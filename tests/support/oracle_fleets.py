@@ -2,8 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import PriceKind
@@ -26,20 +27,28 @@ class Tiny:
     case: Case
     most_committed: int
 
-    @property
+    @cached_property
     def slots(self) -> int:
         return len(self.case.workloads.horizon.slots())
 
-    @property
+    @cached_property
     def slot_h(self) -> float:
         return self.case.workloads.horizon.slots()[0].hours
 
+    @cached_property
+    def _prices(self) -> dict[tuple[str, PriceKind], float]:
+        return {(one.machine, one.price_kind): float(one.usd_per_hour) for one in self.case.offers}
+
+    @cached_property
+    def _gpus(self) -> dict[str, int]:
+        machines = self.case.machines.items()
+        return {name: int(one.hardware.shape.gpu_count) for name, one in machines}
+
     def price(self, machine: str, kind: PriceKind) -> float | None:
-        found = [o for o in self.case.offers if o.machine == machine and o.price_kind is kind]
-        return float(found[0].usd_per_hour) if found else None
+        return self._prices.get((machine, kind))
 
     def gpus(self, machine: str) -> int:
-        return int(self.case.machines[machine].hardware.shape.gpu_count)
+        return self._gpus[machine]
 
 
 def fleets_of(
@@ -48,32 +57,70 @@ def fleets_of(
     load = load_requests_per_s(service, tiny.case.workloads.horizon)[slot]
     classes = [load * size.share for size in service.sizes]
     most = [_most_replicas(service, option, classes) for option in options]
+    kinds = [kind_of(option) for option in options]
     for counts in itertools.product(*(range(count + 1) for count in most)):
-        if sum(counts) < service.min_replicas or _stands_idle(options, counts, most):
+        if sum(counts) < service.min_replicas or _stands_idle(kinds, counts, most):
             continue
+        together = merged(options, counts, kinds)
         spare = service.availability.spare_replicas
-        beyond = [
-            count if one.on_spot else count - spare
-            for one, count in zip(options, counts, strict=True)
-        ]
+        beyond = [count if one.on_spot else count - spare for one, count in together]
         if min(beyond) < 0:
             continue
-        if carries(service, options, beyond, classes):
+        if carries(service, tuple(one for one, _ in together), beyond, classes):
             yield tuple(zip(options, counts, strict=True))
 
 
-def _stands_idle(
-    options: tuple[ServingOption, ...], counts: tuple[int, ...], most: list[int]
-) -> bool:
-    """Say whether a kind has more replicas, firm and spot, than carry the whole load."""
-    total: dict[tuple[str, str], int] = {}
-    for one, count in zip(options, counts, strict=True):
-        kind = (one.machine, one.candidate.id)
-        total[kind] = total.get(kind, 0) + count
-    return any(
-        total[one.machine, one.candidate.id] > limit
-        for one, limit in zip(options, most, strict=True)
-    )
+Kind = tuple[str, tuple[float, ...]]
+
+
+def kind_of(option: ServingOption) -> Kind:
+    """Name the kind of an option: its layout, and the rates that its replicas count with."""
+    rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
+    return (str(option.candidate.layout), rates)
+
+
+def kinds_of(options: list[ServingOption]) -> list[tuple[ServingOption, ...]]:
+    """List the kinds: a layout with the rates of one of its options, on all that give as much."""
+    found: dict[Kind, tuple[ServingOption, ...]] = {}
+    for one in options:
+        layout, rates = kind_of(one)
+        found[layout, rates] = tuple(
+            _counted_with(other, one)
+            for other in options
+            if kind_of(other)[0] == layout
+            and all(more >= less for more, less in zip(kind_of(other)[1], rates, strict=True))
+        )
+    return list(found.values())
+
+
+def _counted_with(option: ServingOption, rates_of: ServingOption) -> ServingOption:
+    slower = option.candidate.model_copy(update={"rates": rates_of.candidate.rates})
+    return replace(option, candidate=slower)
+
+
+def merged(
+    options: tuple[ServingOption, ...], counts: Sequence[int], kinds: Sequence[Kind]
+) -> Fleet:
+    """Add up the replicas of each kind that are firm, and those on spot."""
+    together: dict[tuple[Kind, bool], tuple[ServingOption, int]] = {}
+    for one, count, kind in zip(options, counts, kinds, strict=True):
+        name = (kind, one.on_spot)
+        together[name] = (one, together.get(name, (one, 0))[1] + count)
+    return tuple(together.values())
+
+
+def _stands_idle(kinds: Sequence[Kind], counts: tuple[int, ...], most: Sequence[int]) -> bool:
+    """Say whether a kind has more replicas, firm and spot, than carry the whole load.
+
+    Kinds of one layout, which differ in their rates alone, are held to the slowest one together.
+    """
+    total: dict[object, int] = {}
+    limit: dict[object, int] = {}
+    for kind, count, alone in zip(kinds, counts, most, strict=True):
+        for name in (kind, kind[0]):
+            total[name] = total.get(name, 0) + count
+            limit[name] = max(limit.get(name, 0), alone)
+    return any(total[name] > limit[name] for name in total)
 
 
 def _most_replicas(service: Service, option: ServingOption, classes: list[float]) -> int:
@@ -81,6 +128,23 @@ def _most_replicas(service: Service, option: ServingOption, classes: list[float]
     rates = [rate.requests_per_s for rate in option.candidate.rates]
     alone = math.ceil(sum(c / r for c, r in zip(classes, rates, strict=True)) - 1e-6)
     return max(alone + service.availability.spare_replicas, service.min_replicas)
+
+
+def busy_slots(tiny: Tiny, service: Service, option: ServingOption, share: float) -> list[int]:
+    """List the slots of the largest fleets for a share of the time, equal ones together."""
+    load = load_requests_per_s(service, tiny.case.workloads.horizon)
+    fleets = []
+    for requests in load:
+        classes = [requests * size.share for size in service.sizes]
+        firm = [(1 - service.spot.max_share) * part for part in classes]
+        rates = [rate.requests_per_s for rate in option.candidate.rates]
+        alone = math.ceil(sum(c / r for c, r in zip(firm, rates, strict=True)) - 1e-6)
+        fleets.append((_most_replicas(service, option, classes), alone))
+    for size in sorted(set(fleets), reverse=True):
+        slots = [slot for slot, fleet in enumerate(fleets) if fleet >= size]
+        if len(slots) >= share * tiny.slots - 1e-7:
+            return slots
+    return list(range(tiny.slots))
 
 
 def carries(

@@ -8,6 +8,8 @@ from tiny_cases import case, offer, run_entry, service_entry, serving, training,
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
 
+_ALIKE = 0.5
+"""How often all machines give the same rates, so that one kind of replica spreads over them."""
 _ONE_CLASS = [{"input_tokens": 1000, "output_tokens": 200}]
 _TWO_CLASSES = [
     {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
@@ -123,10 +125,14 @@ def _serving(
     draw: random.Random, machines: Sequence[Offer], with_spot: set[str], classes: int
 ) -> list[ServingOption]:
     options: list[ServingOption] = []
+    alike = draw.random() < _ALIKE
+    each = [draw.uniform(0.8, 4) for _ in range(classes)]
     for machine in machines:
         per_node = int(machine.hardware.shape.gpu_count)
         gpus = draw.choice([one for one in (1, 2, 4) if per_node % one == 0])
-        rates = [draw.uniform(0.8, 4) * gpus for _ in range(classes)]
+        if not alike:
+            each = [draw.uniform(0.8, 4) for _ in range(classes)]
+        rates = [rate * gpus for rate in each]
         options.append(serving(machine, rates, gpus=gpus))
         if machine.machine in with_spot:
             options.append(serving(machine, rates, gpus=gpus, on_spot=True))

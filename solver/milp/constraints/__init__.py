@@ -1,14 +1,17 @@
 """Constraint families, one a module; the order is that of the rows."""
 
+from solver.milp.constraints.block_limit import block_limit
 from solver.milp.constraints.budget import budget
 from solver.milp.constraints.fewest_replicas import fewest_replicas
 from solver.milp.constraints.firm_capacity import firm_capacity
 from solver.milp.constraints.handover_load import handover_load
 from solver.milp.constraints.handover_rate import handover_rate
+from solver.milp.constraints.kept_replicas import kept_replicas
 from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.one_kind import one_kind
+from solver.milp.constraints.provider_share import provider_share
 from solver.milp.constraints.quota import quota
 from solver.milp.constraints.replica_rate import replica_rate
 from solver.milp.constraints.run_choice import run_choice
@@ -24,9 +27,7 @@ from solver.milp.constraints.spot_capacity import spot_capacity
 from solver.milp.constraints.spot_share import spot_share
 from solver.milp.constraints.steady_level import steady_level
 from solver.milp.constraints.steady_limit import steady_limit
-from solver.milp.constraints.steady_time import steady_time
 from solver.milp.constraints.upfront_cap import upfront_cap
-from solver.milp.constraints.whole_nodes import whole_nodes
 
 CONSTRAINTS = (
     serve_load,
@@ -37,10 +38,10 @@ CONSTRAINTS = (
     min_replicas,
     fewest_replicas,
     spot_share,
+    provider_share,
     handover_rate,
     handover_load,
     firm_capacity,
-    whole_nodes,
     spot_capacity,
     split_pools,
     run_choice,
@@ -49,11 +50,12 @@ CONSTRAINTS = (
     run_slots,
     run_work,
     run_contiguous,
-    steady_limit,
+    kept_replicas,
     steady_level,
-    steady_time,
+    steady_limit,
     quota,
     shared_stock,
+    block_limit,
     upfront_cap,
     budget,
 )

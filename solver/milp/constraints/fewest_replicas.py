@@ -5,7 +5,7 @@ import numpy as np
 from solver.milp.demands import whole
 from solver.milp.rows import Rows, entries, grid, rows_of
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import Columns
+from solver.milp.variables import Columns, replicas_at
 
 
 def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
@@ -22,8 +22,8 @@ def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     periods = np.arange(len(sets.periods))
     parts = []
     for number, group in enumerate(sets.groups):
-        row = group.demand * len(periods) + periods
-        parts.append(entries(row, columns.replicas.at(number, periods), 1.0))
+        position, column, up = replicas_at(sets, columns, number, periods)
+        parts.append(entries(group.demand * len(periods) + position, column, up))
     with_firm = {group.kind for group in sets.groups if not group.on_spot}
     for number, kind in enumerate(sets.kinds):
         if number not in with_firm:

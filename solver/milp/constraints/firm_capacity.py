@@ -4,7 +4,7 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, grid, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns
+from solver.milp.variables import Columns, replicas_at
 
 
 def firm_capacity(sets: Sets, columns: Columns) -> Rows:
@@ -42,8 +42,8 @@ def replicas_and_gangs(sets: Sets, columns: Columns, *, on_spot: bool) -> list[E
     for number, group in enumerate(sets.groups):
         if group.on_spot is on_spot:
             nodes = group.gpus / sets.machines[group.machine].gpus
-            row = group.machine * len(periods) + periods
-            parts.append(entries(row, columns.replicas.at(number, periods), nodes))
+            position, column, up = replicas_at(sets, columns, number, periods)
+            parts.append(entries(group.machine * len(periods) + position, column, nodes * up))
     for number, option in enumerate(sets.run_options):
         if option.option.candidate.on_spot is on_spot:
             window = np.array(option.window)

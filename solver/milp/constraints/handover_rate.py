@@ -4,7 +4,7 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns, stayers
+from solver.milp.variables import Columns, replicas_at, stayers
 
 
 def handover_rate(sets: Sets, columns: Columns) -> Rows:
@@ -26,5 +26,6 @@ def handover_rate(sets: Sets, columns: Columns) -> Rows:
                 if rate > 0:
                     carried = columns.handover_requests_per_s.at(number, size_class)
                     parts.append(entries(row, carried, 1 / rate))
-            parts.append(entries(row, columns.replicas.at(group, period), -1.0))
+            _, column, up = replicas_at(sets, columns, group, np.array([period]))
+            parts.append(entries(row, column, -up))
     return rows_of("handover_rate", keys, parts, upper=np.zeros(len(keys)))

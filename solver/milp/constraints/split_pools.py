@@ -5,21 +5,25 @@ import numpy as np
 from broker.domain.workload import Sharing
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns, Ints
+from solver.milp.variables import Columns, Ints, replicas_at
+
+_SERVED, _TRAINED, _SET_APART = 0, 1, 2
 
 
 def split_pools(sets: Sets, columns: Columns) -> Rows:
     """Set nodes that stay apart for runs, and keep services and gangs on their own.
 
         served     Σ_{g ∈ firm groups[m]} gpus[g] · replicas[g,t] / G[m] ≤ serving_nodes[m,t]
-                   + owned_nodes[m,t] + Σ_{p ∈ active[m,t]} committed_nodes[p] − run_nodes[m]
+                   + owned_nodes[m,t] + Σ_{p ∈ active[m,t]} committed_nodes[p]
+                   + Σ_{q ∈ service blocks[m,t]} committed_nodes[q] − run_nodes[m]
         trained    Σ_{a ∈ firm options[m]} nodes[a] · gang_up[a,t] ≤ on_demand_nodes[m,t]
-                   − serving_nodes[m,t] + run_nodes[m]
+                   − serving_nodes[m,t] + run_nodes[m] + Σ_{q ∈ run blocks[m,t]} committed_nodes[q]
         set_apart  run_nodes[m] ≤ owned_nodes[m,t] + Σ_{p ∈ active[m,t]} committed_nodes[p]
         rented     serving_nodes[m,t] ≤ on_demand_nodes[m,t]    ∀ m ∈ machines, t ∈ periods
 
     Only under `sharing: split`. `serving_nodes` are rented for services, `run_nodes` committed or
-    owned and kept for runs over the whole horizon. Nodes on both sides.
+    owned and kept for runs over the whole horizon. A capacity block is booked for one of the two
+    sides from the start: p counts commitments without blocks. Nodes on both sides.
     """
     if sets.case.workloads.policy.sharing is not Sharing.SPLIT:
         return rows_of("split_pools", [], [])
@@ -71,15 +75,13 @@ def _rented(sets: Sets, columns: Columns) -> list[Entries]:
 
 def _served(sets: Sets, columns: Columns) -> list[Entries]:
     periods = np.arange(len(sets.periods))
-    return [
-        entries(
-            _row(sets, 0, group.machine),
-            columns.replicas.at(number, periods),
-            group.gpus / sets.machines[group.machine].gpus,
-        )
-        for number, group in enumerate(sets.groups)
-        if not group.on_spot
-    ]
+    parts = []
+    for number, group in enumerate(sets.groups):
+        if not group.on_spot:
+            nodes = group.gpus / sets.machines[group.machine].gpus
+            position, column, up = replicas_at(sets, columns, number, periods)
+            parts.append(entries(_row(sets, 0, group.machine)[position], column, nodes * up))
+    return parts
 
 
 def _trained(sets: Sets, columns: Columns) -> list[Entries]:
@@ -97,5 +99,8 @@ def _committed(sets: Sets, columns: Columns) -> list[Entries]:
     for number, one in enumerate(sets.committed):
         active = np.flatnonzero(np.array(one.active, dtype=bool))
         nodes = columns.committed_nodes.at(np.full_like(active, number))
-        parts.extend(entries(_row(sets, side, one.machine)[active], nodes, -1.0) for side in (0, 2))
+        sides = [_SERVED, _SET_APART]
+        if one.block is not None:
+            sides = [_TRAINED if one.block.for_runs else _SERVED]
+        parts.extend(entries(_row(sets, side, one.machine)[active], nodes, -1.0) for side in sides)
     return parts

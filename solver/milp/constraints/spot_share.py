@@ -4,13 +4,13 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, grid, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns, most_classes, routed_groups
+from solver.milp.variables import Columns, most_classes, routed_sides
 
 
 def spot_share(sets: Sets, columns: Columns) -> Rows:
     """Bound the requests of each size class routed to spot groups by the service's share.
 
-        Σ_{g ∈ spot groups[d]} routed_requests_per_s[g,k,t]
+        Σ_{f ∈ spot sides[d]} routed_requests_per_s[f,k,t]
             ≤ max_share[d] · load_requests_per_s[d,k,t]
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
@@ -21,13 +21,13 @@ def spot_share(sets: Sets, columns: Columns) -> Rows:
         return rows_of("spot_share", [], [])
     classes, periods = most_classes(sets), np.arange(len(sets.periods))
     parts: list[Entries] = []
-    for number in routed_groups(sets):
-        group = sets.groups[number]
-        if group.on_spot:
-            for size_class in range(len(group.rates)):
-                row = (group.demand * classes + size_class) * len(periods) + periods
+    for number, (at, on_spot) in enumerate(routed_sides(sets)):
+        kind = sets.kinds[at]
+        if on_spot:
+            for size_class in range(len(kind.rates)):
+                row = (kind.demand * classes + size_class) * len(periods) + periods
                 route = columns.routed_requests_per_s.at(number, size_class, periods)
-                load = sets.demands[group.demand].load_requests_per_s[size_class]
+                load = sets.demands[kind.demand].load_requests_per_s[size_class]
                 parts.append(entries(row, route, 1 / np.where(load > 0, load, 1.0)))
     upper = np.full((len(sets.demands), classes, len(periods)), np.inf)
     for number, one in enumerate(sets.demands):

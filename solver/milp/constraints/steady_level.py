@@ -1,39 +1,49 @@
-"""A level of commitments counts as filled only while services need all of its nodes."""
+"""A commitment that outlives the horizon pays for itself on services alone, node by node."""
 
 import numpy as np
 
-from solver.milp.rows import Entries, Rows, entries, grid, rows_of
-from solver.milp.sets import Sets
-from solver.milp.variables import Columns
+from solver.milp.rows import Entries, Rows, entries, rows_of
+from solver.milp.sets import Level, Sets
+from solver.milp.variables import Columns, replicas_at
 
 
 def steady_level(sets: Sets, columns: Columns) -> Rows:
-    """Call a level filled in a period only where services need its nodes beside the owned ones.
+    """Commit beyond the horizon only to what services keep up for the break-even share of time.
 
-        Σ_{p ∈ members[l]} committed_nodes[p] + owned_nodes[m,t] − 1 + 1/G[m]
-            ≤ Σ_{g ∈ firm groups[m]} gpus[g] · replicas[g,t] / G[m]
-            + (most_nodes[l] + owned_nodes[m,t]) · (1 − level_filled[l,t])
-        ∀ l ∈ levels, t ∈ periods
+        Σ_{p ∈ members[l]} committed_nodes[p] + max_t owned_nodes[m,t] · level_used[l]
+            ≤ Σ_{g ∈ firm groups[m]} gpus[g] · replicas[g, base period of (c, l)] / G[m]
+            + 1 − 1/G[m]    ∀ l ∈ levels
 
-    A node that services use in part is needed whole: hence 1 − 1/G. Nodes on both sides.
+    In its base period a kind has the largest fleet that it has, or exceeds, for the break-even
+    share of the horizon. Where several kinds may serve a demand, kept_replicas[g,l] stands for
+    its replicas. A node that services use in part is needed whole: hence 1 − 1/G. Owned nodes are
+    used first. Services go on after the horizon, runs end: so a run never justifies a term beyond
+    it, and well-used nodes do not pay for idle ones. Nodes on both sides.
     """
-    periods = np.arange(len(sets.periods))
     parts: list[Entries] = []
-    upper = np.zeros((len(sets.levels), len(periods)))
-    for number, level in enumerate(sets.levels):
+    upper = np.zeros(len(sets.levels))
+    for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
-        owned = np.array(machine.owned, dtype=float)
-        slack = level.most_nodes + owned
-        row = number * len(periods) + periods
-        parts.append(entries(row, columns.level_filled.at(number, periods), slack))
-        for member in level.members:
-            nodes = columns.committed_nodes.at(np.full_like(periods, member))
-            parts.append(entries(row, nodes, 1.0))
-        parts.extend(
-            entries(row, columns.replicas.at(at, periods), -group.gpus / machine.gpus)
-            for at, group in enumerate(sets.groups)
-            if group.machine == level.machine and not group.on_spot
-        )
-        upper[number] = slack - owned + 1 - 1 / machine.gpus
-    keys = grid(len(sets.levels), len(periods))
-    return rows_of("steady_level", keys, parts, upper=upper.ravel())
+        parts.append(entries(row, columns.committed_nodes.at(np.array(level.members)), 1.0))
+        parts.extend(_base(sets, columns, row, level))
+        used = columns.level_used.at(np.array([row]))
+        parts.append(entries(row, used, float(max(machine.owned))))
+        upper[row] = 1 - 1 / machine.gpus
+    keys = [(number,) for number in range(len(sets.levels))]
+    return rows_of("steady_level", keys, parts, upper=upper)
+
+
+def _base(sets: Sets, columns: Columns, row: int, level: Level) -> list[Entries]:
+    gpus = sets.machines[level.machine].gpus
+    parts = []
+    for number, group in enumerate(sets.groups):
+        if group.machine != level.machine or group.on_spot:
+            continue
+        if sets.has_one_kind:
+            kind = sets.kinds[group.kind]
+            base = kind.busy_periods(sets.hours, level.breakeven_utilization)[:1]
+            _, column, up = replicas_at(sets, columns, number, base)
+        else:
+            column, up = columns.kept_replicas.at(number, np.array([row])), np.ones(1)
+        parts.append(entries(row, column, -group.gpus / gpus * up))
+    return parts

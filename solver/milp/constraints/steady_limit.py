@@ -1,8 +1,8 @@
-"""A commitment that outlives the horizon is no larger than what services could fill."""
+"""Beside owned nodes, a commitment that outlives the horizon comes only where those are full."""
 
 import numpy as np
 
-from solver.milp.rows import Rows, entries, rows_of
+from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns
 
@@ -10,15 +10,19 @@ from solver.milp.variables import Columns
 def steady_limit(sets: Sets, columns: Columns) -> Rows:
     """Let only a used level have commitments, and no more than services fill at their peak.
 
-        Σ_{p ∈ members[l]} committed_nodes[p] ≤ most_nodes[l] · level_used[l]    ∀ l ∈ levels
+        Σ_{p ∈ members[l]} committed_nodes[p] ≤ most_nodes[l] · level_used[l]
+        ∀ l ∈ levels of machines with owned nodes
 
-    Nodes on both sides. The big-M is tight: the peak load on the slowest group of each demand.
+    Nodes on both sides. The big-M is the peak of each demand's largest group, all together.
     """
-    parts = []
-    for row, level in enumerate(sets.levels):
+    keys: list[Key] = []
+    parts: list[Entries] = []
+    for number, level in enumerate(sets.levels):
+        if not any(sets.machines[level.machine].owned):
+            continue
         members = columns.committed_nodes.at(np.array(level.members))
-        parts.append(entries(row, members, 1.0))
-        used = columns.level_used.at(np.array([row]))
-        parts.append(entries(row, used, -float(level.most_nodes)))
-    keys = [(number,) for number in range(len(sets.levels))]
+        used = columns.level_used.at(np.array([number]))
+        parts.append(entries(len(keys), members, 1.0))
+        parts.append(entries(len(keys), used, -float(level.most_nodes)))
+        keys.append((number,))
     return rows_of("steady_limit", keys, parts, upper=0.0)

@@ -12,16 +12,11 @@ def upfront_cap(sets: Sets, columns: Columns) -> Rows:
 
         Σ_p upfront_usd[p] · committed_nodes[p] ≤ max_upfront_usd
 
-    Dollars on both sides.
+    A capacity block is paid whole in advance. Dollars on both sides.
     """
     limit = sets.case.workloads.policy.commitments.max_upfront_usd
     if limit is None or not sets.committed:
         return rows_of("upfront_cap", [], [])
-    upfront = np.array(
-        [
-            float(one.offer.commitment.upfront_usd) if one.offer.commitment else 0.0
-            for one in sets.committed
-        ]
-    )
+    upfront = np.array([one.upfront_usd_per_node for one in sets.committed])
     column = columns.committed_nodes.at(np.arange(len(sets.committed)))
     return rows_of("upfront_cap", [("plan",)], [entries(0, column, upfront)], upper=float(limit))

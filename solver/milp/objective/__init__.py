@@ -1,8 +1,9 @@
 """Objective terms, one a module; the plan's cost lines are these terms at the solution."""
 
+from solver.milp.objective.blocks import blocks
 from solver.milp.objective.commitments import commitments
 from solver.milp.objective.egress import egress
 from solver.milp.objective.on_demand import on_demand
 from solver.milp.objective.spot import spot
 
-TERMS = (on_demand, spot, commitments, egress)
+TERMS = (on_demand, spot, commitments, blocks, egress)

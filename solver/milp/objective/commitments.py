@@ -10,7 +10,8 @@ from solver.milp.variables import Columns
 def commitments(sets: Sets, columns: Columns) -> TermCost:
     """Charge committed nodes every hour of the term that lies in the horizon, used or not.
 
-    Σ_p (usd_per_hour[p] + upfront_usd[p] / term_h[p]) · active_h[p] · committed_nodes[p]
+    Σ_{p no block} (usd_per_hour[p] + upfront_usd[p] / term_h[p]) · active_h[p] · committed_nodes[p]
     """
-    usd = np.array([one.usd_per_node for one in sets.committed], dtype=float)
-    return TermCost("commitments", columns.committed_nodes.at(np.arange(len(usd))), usd)
+    usd = {at: one.usd_per_node for at, one in enumerate(sets.committed) if one.block is None}
+    column = columns.committed_nodes.at(np.array(list(usd), dtype=np.int64))
+    return TermCost("commitments", column, np.array(list(usd.values()), dtype=float))

@@ -1,6 +1,6 @@
 """No family may be left out: without it an optimal cost changes, or the check refuses the plan.
 
-Three families are cuts that the others imply: they only make the relaxation tighter. One keeps
+Two families are cuts that the others imply: they only make the relaxation tighter. One keeps
 columns in line that no plan gains by, and is tested with a reward on them.
 """
 
@@ -15,7 +15,7 @@ from tiny_cases import case, offer, run_entry, service_entry, serving, training,
 from two_by_two import two_by_two
 
 from broker.domain.case import Case
-from broker.domain.offer import Limits, PriceKind
+from broker.domain.offer import Block, Limits, PriceKind
 from broker.verification.check import check
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.objective.terms import TermCost
@@ -23,7 +23,7 @@ from solver.milp.optimize import optimum_of
 from solver.milp.program import Program
 
 FAMILIES = [one.__name__ for one in CONSTRAINTS]
-IMPLIED_CUTS = ["fewest_replicas", "run_slots", "whole_nodes"]
+IMPLIED_CUTS = ["fewest_replicas", "run_slots"]
 NEVER_GAINED_BY = "run_link"
 SEEDS = range(30)
 _WEEK_FROM_SUNDAY = {"start": "2026-12-06", "days": 7, "slot": "24 h"}
@@ -96,11 +96,14 @@ def _idle_weekend() -> Case:
     return case(file, [box], serving=[serving(box, [1])])
 
 
-def _free_on_sunday_and_saturday(*, restartable: bool, startup_s: float) -> Case:
+def _free_on_sunday_and_saturday(
+    *, restartable: bool, startup_s: float, sharing: str = "converged"
+) -> Case:
     """An owned node that serves from Monday to Friday; a run of 40 h takes two days at least.
 
     In two pieces, on the Sunday and the Saturday, it would cost nothing; in one it takes a day on a
-    rented node. With 6 h to start, two pieces in two days do 36 h.
+    rented node. With 6 h to start, two pieces in two days do 36 h. Where pools are split, the node
+    is the service's at the weekend too.
     """
     box = offer("1")
     curve = {"requests_per_s": {"mean": 1, "peak": 1, "weekend_factor": 0}}
@@ -113,6 +116,7 @@ def _free_on_sunday_and_saturday(*, restartable: bool, startup_s: float) -> Case
         services=[service_entry(1, 1, traffic=curve, min_replicas=0)],
         training=[run],
         horizon=_WEEK_FROM_SUNDAY,
+        policy={"sharing": sharing},
     )
     return case(
         file,
@@ -151,12 +155,39 @@ def _too_little_money() -> Case:
     return case(file, [box], serving=[serving(box, [1])])
 
 
+def _two_providers() -> Case:
+    """Five replicas, of which one provider may have four: one is rented at the dearer other one."""
+    boxes = [offer("1", provider="acme"), offer("3", provider="bolt")]
+    availability = {"max_provider_share": 0.7}
+    file = workloads(services=[service_entry(5, 5, availability=availability)])
+    return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
+
+
+def _blocks_that_overlap() -> Case:
+    """One node at a time is sold for two days, from either day: two overlap on the second day."""
+    box = offer("4")
+    block = offer("2", kind=PriceKind.CAPACITY_BLOCK).model_copy(
+        update={"block": Block(lengths_h=(48,)), "limits": Limits(max_nodes=1)}
+    )
+    load = {"requests_per_s": {"step": "24 h", "by_size": [[1.0, 2.0, 1.0]]}}
+    run = run_entry(24 * 3600, window={"earliest": "2026-12-02", "deadline": "2026-12-04"})
+    file = workloads(
+        services=[service_entry(1, 1, traffic=load)], training=[run], days=3, slot="24 h"
+    )
+    return case(file, [box, block], serving=[serving(box, [1])], training=[training(box)])
+
+
 BY_HAND: Mapping[str, Callable[[], Case]] = {
     "min_replicas": _idle_weekend,
     "run_start": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
     "run_work": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
     "run_contiguous": lambda: _free_on_sunday_and_saturday(restartable=False, startup_s=0),
+    "split_pools": lambda: _free_on_sunday_and_saturday(
+        restartable=True, startup_s=0, sharing="split"
+    ),
     "shared_stock": _one_node_in_stock,
+    "provider_share": _two_providers,
+    "block_limit": _blocks_that_overlap,
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
 }

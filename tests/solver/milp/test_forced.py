@@ -1,5 +1,6 @@
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 
 import pytest
 from random_cases import random_case
@@ -7,6 +8,7 @@ from solving import EXACT, same_cost, solved
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case
+from broker.domain.gpu import Precision
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Status
 from broker.planning.bare_plan import violations
@@ -28,9 +30,17 @@ def test_the_least_use_is_one_node_where_the_rest_stays_cheaper() -> None:
     assert {one.id: one.node_hours for one in forced.purchases} == {A.key: 24, B.key: 24}
 
 
-def test_with_one_kind_of_replica_it_is_all_or_nothing() -> None:
+def test_with_one_kind_of_replica_its_machines_share_the_work() -> None:
     forced = forced_optimum(two_requests(max_groups=1), B.key, EXACT)
-    assert forced.total_usd == 24 * 2 * 3
+    assert forced.total_usd == 24 * (1 + 3)
+
+
+def test_with_one_kind_of_replica_another_kind_is_all_or_nothing() -> None:
+    of = two_requests(max_groups=1)
+    on_a, on_b = of.serving
+    in_8_bit = on_b.candidate.model_copy(update={"precision": Precision.FP8})
+    of = replace(of, serving=(on_a, replace(on_b, candidate=in_8_bit)))
+    assert forced_optimum(of, B.key, EXACT).total_usd == 24 * 2 * 3
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -55,7 +65,7 @@ def test_pruning_changes_no_forced_plan(seed: int) -> None:
     of = random_case(seed)
     for one in of.offers:
         pruned = forced_optimum(of, one.key, EXACT)
-        whole = search(of, lambda some, key=one.key: forced_program(some, key), EXACT)
+        whole = search(of, partial(forced_program, key=one.key), EXACT)
         assert pruned.status is whole.status
         assert same_cost(float(pruned.total_usd), float(whole.total_usd))
 

@@ -99,9 +99,10 @@ def test_a_later_deadline_never_raises_the_cost() -> None:
 
 
 def test_shared_nodes_never_raise_the_cost() -> None:
+    # In the last two a run fits between what a service needs of an owned node.
     _never_raises(
         (one, with_workloads(one, {"policy.sharing": "converged"}))
-        for one in map(random_case, range(120))
+        for one in map(random_case, (*range(120), 297, 445))
         if one.workloads.policy.sharing is Sharing.SPLIT
     )
 

@@ -6,6 +6,7 @@ each case is also solved with and without them: the cost is the same.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from prune_cases import box
@@ -13,8 +14,10 @@ from solving import least_usd, same_cost
 from tiny_cases import case, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case, ServingOption, TrainingOption
+from broker.domain.gpu import Precision
 from broker.domain.offer import Limits, Offer, PriceKind
 from solver.milp.outprice import drop_outpriced
+from solver.milp.prune import prune
 
 ALONE, BIG = "alone", "big"
 
@@ -36,6 +39,39 @@ def test_a_faster_replica_stays(rate: float, left: set[str]) -> None:
     alone, big = box(ALONE, "2"), box(BIG, "3")
     of = _case([alone, big], [_filling(alone, 3), _filling(big, rate)])
     assert _left(of) == left
+
+
+def test_machines_of_one_kind_stay_together() -> None:
+    # A fleet may be spread over both: the kind has a way that costs no more than the one alone.
+    alone, big, other = box(ALONE, "2"), box(BIG, "3"), box("other", "2.5")
+    kind = [serving(one, [3], gpus=2) for one in (alone, big)]
+    assert _left(_case([alone, big], kind)) == {ALONE, BIG}
+    # Only what is on neither machine's side goes; pruning by machine then moves the fleet.
+    in_8_bit = kind[0].candidate.model_copy(update={"precision": Precision.FP8})
+    of = _case(
+        [alone, big, other], [*kind, replace(kind[0], machine=other.machine, candidate=in_8_bit)]
+    )
+    assert _left(of) == {ALONE, BIG}
+    assert {one.machine for one in prune(of).case.serving} == {alone.machine}
+
+
+def test_a_kind_goes_only_where_each_of_its_machines_costs_as_much() -> None:
+    # What is limited stands for nothing else, but it may be the cheapest that a kind has.
+    few = Limits(max_nodes=9)
+    alone, big, other = box(ALONE, "2"), box(BIG, "3"), box("other", "1.9", limits=few)
+    spread = _filling(big, 3)
+    both = [spread, replace(spread, machine=other.machine)]
+    assert _left(_case([alone, big], [_filling(alone, 3), spread])) == {ALONE}
+    assert _left(_case([alone, big, other], [_filling(alone, 3), *both])) == {ALONE, BIG, "other"}
+    dear = box("other", "2", limits=few)
+    assert _left(_case([alone, big, dear], [_filling(alone, 3), *both])) == {ALONE}
+
+
+def test_a_kind_goes_only_for_what_is_as_fast_as_on_its_fastest_machine() -> None:
+    alone, big, other = box(ALONE, "2"), box(BIG, "3"), box("other", "3")
+    spread, faster = _filling(big, 3), _filling(big, 3.1)
+    both = [spread, replace(faster, machine=other.machine)]
+    assert _left(_case([alone, big, other], [_filling(alone, 3), *both])) == {ALONE, BIG, "other"}
 
 
 def test_two_replicas_alone_replace_a_faster_one_that_costs_as_much() -> None:
@@ -72,7 +108,7 @@ def test_nothing_is_dropped_for_what_is_committed_or_owned() -> None:
 
 def test_nothing_is_dropped_for_a_part_of_a_node() -> None:
     alone, big = box(ALONE, "2"), box(BIG, "3")
-    assert _left(_case([alone, big], [serving(alone, [3]), _filling(big, 3)])) == {ALONE, BIG}
+    assert _left(_case([alone, big], [_serving(alone, 3), _filling(big, 3)])) == {ALONE, BIG}
 
 
 def test_options_on_owned_nodes_stay() -> None:
@@ -87,8 +123,8 @@ def test_options_on_owned_nodes_stay() -> None:
 def test_a_part_of_a_node_stays_that_shares_it_with_what_is_not_replaceable() -> None:
     # `code` runs on `big` alone and pays for its nodes; `chat` fills the other half for nothing.
     alone, big = box(ALONE, "1.4"), box(BIG, "3")
-    chat = [_filling(alone, 6), serving(big, [6])]
-    code = serving(big, [6], service="code")
+    chat = [_filling(alone, 6), _serving(big, 6)]
+    code = _serving(big, 6, service="code")
     assert _left(_case([alone, big], chat)) == {ALONE}
     of = _case([alone, big], [*chat, code])
     assert _left(of) == {ALONE, BIG}
@@ -100,14 +136,14 @@ def test_a_part_of_a_node_goes_where_nothing_fills_the_rest() -> None:
     # `code` takes nodes of `big` whole.
     alone, big = box(ALONE, "1.4"), box(BIG, "3")
     code = _filling(big, 3, service="code")
-    of = _case([alone, big], [_filling(alone, 3), serving(big, [3]), code])
+    of = _case([alone, big], [_filling(alone, 3), _serving(big, 3), code])
     assert _services_left(of, BIG) == {"code"}
 
 
 def test_a_whole_node_goes_beside_parts_that_stay() -> None:
     # `code` takes parts of nodes: a whole one for `chat` is one more.
     alone, big = box(ALONE, "1.4"), box(BIG, "3")
-    code = serving(big, [3], service="code")
+    code = _serving(big, 3, service="code")
     of = _case([alone, big], [_filling(alone, 3), _filling(big, 3), code])
     assert _services_left(of, BIG) == {"code"}
 
@@ -230,7 +266,17 @@ def _filling(
     of: Offer, rate: float, *, service: str = "chat", on_spot: bool = False
 ) -> ServingOption:
     """Serve by replicas that take a whole node."""
-    return serving(of, [rate], gpus=2, service=service, on_spot=on_spot)
+    return _serving(of, rate, gpus=2, service=service, on_spot=on_spot)
+
+
+def _serving(
+    of: Offer, rate: float, *, gpus: int = 1, service: str = "chat", on_spot: bool = False
+) -> ServingOption:
+    """Serve in a number format of the machine's own: no other machine has replicas of the kind."""
+    option = serving(of, [rate], gpus=gpus, service=service, on_spot=on_spot)
+    precision = Precision.FP8 if of.instance_type == BIG else Precision.BF16
+    candidate = option.candidate.model_copy(update={"precision": precision})
+    return replace(option, candidate=candidate)
 
 
 def _case(

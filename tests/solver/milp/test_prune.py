@@ -49,9 +49,11 @@ def test_a_dearer_machine_stays_where_a_replica_takes_fewer_gpus() -> None:
     cheap, dear = box("cheap", "2", gpus=4), box("dear", "2.1", gpus=4)
     of = demand([cheap, dear], [serving(cheap, [4], gpus=2), serving(dear, [2], gpus=1)])
     assert machines_left(of) == {CHEAP, DEAR}
-    # The other way round, two replicas of 1 GPU do what one of 2 does.
+    # Two replicas of 1 GPU do what one of 2 does, but a fleet of both machines is of one layout.
     of = demand([cheap, dear], [serving(cheap, [2], gpus=1), serving(dear, [4], gpus=2)])
-    assert machines_left(of) == {CHEAP}
+    assert machines_left(of) == {CHEAP, DEAR}
+    same = [serving(cheap, [4], gpus=2), serving(dear, [4], gpus=2)]
+    assert machines_left(demand([cheap, dear], same)) == {CHEAP}
 
 
 def test_an_owned_machine_stays() -> None:

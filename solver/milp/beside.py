@@ -1,0 +1,33 @@
+"""Work on the other core while this thread solves: the solver lets Python go meanwhile."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotDoneError
+from typing import Generic, TypeVar
+
+_Result = TypeVar("_Result")
+
+
+class Beside(Generic[_Result]):
+    """One job in a thread of its own, which ends with the process where nobody waits for it."""
+
+    def __init__(self, job: Callable[[], _Result]) -> None:
+        self._job = job
+        self._future: Future[_Result] = Future()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        try:
+            result = self._job()
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is asked for
+            self._future.set_exception(error)
+        else:
+            self._future.set_result(result)
+
+    def result(self, wait_s: float | None = None) -> _Result | None:
+        """Wait for the job; give None where it is not done in the time: it goes on by itself."""
+        try:
+            return self._future.result(wait_s)
+        except NotDoneError:
+            return None

@@ -1,0 +1,68 @@
+"""A draft of the search as a solution of the program, where it keeps all of its rules."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from solver.milp.local_search import Found
+from solver.milp.program import Program
+from solver.milp.sets import Floats
+from solver.milp.variables import Ints
+
+_SLACK = 1e-6
+
+
+def values_of(program: Program, found: Found) -> Floats:
+    """Give the value of each column in a draft."""
+    sets, columns = program.sets, program.columns
+    values = np.zeros(columns.size)
+    for demand, groups in found.draft.groups.items():
+        values[columns.kind_used.at(found.draft.kinds[demand])] = 1.0
+        values[columns.replicas.at(np.array(groups), np.arange(len(groups)))] = 1.0
+    for option, up in found.draft.runs.values():
+        periods = np.array(up, dtype=np.int64)
+        values[columns.option_used.at(option)] = 1.0
+        values[columns.gang_up.at(option, periods)] = 1.0
+        is_first = ~np.isin(periods, _following(sets.run_options[option].window, periods))
+        values[columns.gang_start.at(option, periods[is_first])] = 1.0
+    everywhere = np.arange(len(sets.periods))
+    committed: dict[int, int] = {}
+    for machine, nodes in found.nodes.items():
+        values[columns.on_demand_nodes.at(machine, everywhere)] = nodes.on_demand
+        values[columns.spot_nodes.at(machine, everywhere)] = nodes.spot
+        committed |= nodes.committed
+    _commit(program, values, committed)
+    return values
+
+
+def holds(program: Program, values: Floats) -> bool:
+    """Say whether values keep every row and bound of a program."""
+    for block in program.columns.blocks():
+        part = values[block.start : block.start + block.size]
+        if (part < block.lower.ravel() - _SLACK).any() or (
+            part > block.upper.ravel() + _SLACK
+        ).any():
+            return False
+    for rows in program.families:
+        one = rows.entries
+        sums = np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys))
+        slack = _SLACK * np.maximum(1.0, np.abs(sums))
+        if (sums < rows.lower - slack).any() or (sums > rows.upper + slack).any():
+            return False
+    return True
+
+
+def _commit(program: Program, values: Floats, committed: Mapping[int, int]) -> None:
+    columns = program.columns
+    for number, nodes in committed.items():
+        values[columns.committed_nodes.at(number)] = nodes
+    for number, level in enumerate(program.sets.levels):
+        if any(committed.get(member, 0) for member in level.members):
+            values[columns.level_used.at(number)] = 1.0
+
+
+def _following(window: tuple[int, ...], periods: Ints) -> Ints:
+    """Give the periods of the window right after those that are up."""
+    place = {period: at for at, period in enumerate(window)}
+    after = (place[int(period)] + 1 for period in periods)
+    return np.array([window[at] for at in after if at < len(window)], dtype=np.int64)

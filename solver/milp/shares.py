@@ -1,0 +1,33 @@
+"""How many of a service's replicas in one user region one provider may have at a time."""
+
+import math
+from fractions import Fraction
+
+from broker.domain.case import Case
+from broker.domain.workload import Service, Workloads
+
+_FINEST = 10_000
+"""A share is read as a fraction of at most this denominator, so that rows can tell its steps."""
+
+
+def provider_share(workloads: Workloads, service: Service) -> Fraction:
+    """Give the share of a service's replicas that one provider may have, by the stricter rule."""
+    policy, own = workloads.policy.max_provider_share, service.availability.max_provider_share
+    return Fraction(str(min(policy, own))).limit_denominator(_FINEST)
+
+
+def spread_services(case: Case) -> frozenset[str]:
+    """Name the services of which no provider may have all."""
+    return frozenset(
+        one.name for one in case.workloads.services if provider_share(case.workloads, one) < 1
+    )
+
+
+def most_with_one(share: Fraction, replicas: int) -> int:
+    """Count the replicas of a fleet that one provider may have.
+
+    The share is rounded up, but two replicas or more are never all with one; a single one is.
+    """
+    if share == 1:
+        return replicas
+    return min(math.ceil(share * replicas), max(replicas - 1, 1))

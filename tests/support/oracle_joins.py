@@ -1,0 +1,171 @@
+"""Join priced ways through the slots of a tiny case into the cheapest plan."""
+
+import itertools
+import math
+
+from oracle_fleets import (
+    INFEASIBLE,
+    SLACK,
+    Fleet,
+    Kind,
+    Tiny,
+    Way,
+    busy_slots,
+    carries,
+    kind_of,
+    merged,
+)
+
+from broker.domain.case import ServingOption, breakeven_utilization
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.traffic import load_requests_per_s
+from broker.domain.workload import Service
+
+Counts = tuple[int, ...]
+
+
+def join(
+    tiny: Tiny,
+    frontiers: list[list[Way]],
+    outliving: list[tuple[Offer, int]],
+) -> float:
+    """Add up the cheapest ways through the slots that together keep the break-even rule.
+
+    Each machine has at most one commitment: what services keep on it in all busy slots of their
+    kind must need all its nodes, beside the owned ones.
+    """
+    (service,) = tiny.case.workloads.services
+    busy = _Busy(tiny, service, outliving)
+    states: dict[Kept, float] = {frozenset(): 0.0}
+    for slot, ways in enumerate(frontiers):
+        cheapest: dict[Kept, float] = {}
+        for usd, _, (fleet,) in ways:
+            here = busy.kept(slot, fleet)
+            cheapest[here] = min(usd, cheapest.get(here, INFEASIBLE))
+        following: dict[Kept, float] = {}
+        for (here, usd), (kept, cost) in itertools.product(cheapest.items(), states.items()):
+            least = dict(kept)
+            for name, gpus in here:
+                least[name] = min(gpus, least.get(name, gpus))
+            state = frozenset(least.items())
+            following[state] = min(following.get(state, INFEASIBLE), cost + usd)
+        states = following
+    return min(
+        (usd for kept, usd in states.items() if _is_filled(tiny, kept, outliving)),
+        default=INFEASIBLE,
+    )
+
+
+Kept = frozenset[tuple[tuple[str, Kind], float]]
+"""The firm GPUs that each kind has on a machine in all of its busy slots so far."""
+
+
+class _Busy:
+    """The busy slots of each kind, by the break-even share of the commitment on its machine."""
+
+    def __init__(self, tiny: Tiny, service: Service, outliving: list[tuple[Offer, int]]) -> None:
+        self.tiny, self.service = tiny, service
+        self.shares = {offer.machine: _breakeven(tiny, offer) for offer, _ in outliving}
+        self.slots: dict[tuple[str, Kind], list[int]] = {}
+
+    def kept(self, slot: int, fleet: Fleet) -> Kept:
+        """Give what a fleet has on machines with commitments, of kinds busy in the slot."""
+        return frozenset(
+            ((one.machine, kind_of(one)), count * one.candidate.layout.gpus)
+            for one, count in fleet
+            if one.machine in self.shares and not one.on_spot and self._is_busy(slot, one)
+        )
+
+    def _is_busy(self, slot: int, option: ServingOption) -> bool:
+        name = (option.machine, kind_of(option))
+        if name not in self.slots:
+            share = self.shares[option.machine]
+            self.slots[name] = busy_slots(self.tiny, self.service, option, share)
+        return slot in self.slots[name]
+
+
+def _is_filled(tiny: Tiny, kept: Kept, outliving: list[tuple[Offer, int]]) -> bool:
+    served: dict[str, float] = {}
+    for (machine, _), gpus in kept:
+        served[machine] = served.get(machine, 0.0) + gpus
+    return all(_full(tiny, served, {offer.machine: count for offer, count in outliving}))
+
+
+def join_rising(
+    tiny: Tiny, frontiers: list[list[Way]], outliving: list[tuple[Offer, int]]
+) -> float:
+    """Add up the cheapest ways of fleets of which each is part of every larger one."""
+    (service,) = tiny.case.workloads.services
+    load = load_requests_per_s(service, tiny.case.workloads.horizon)
+    nodes = {offer.machine: count for offer, count in outliving}
+    states: dict[tuple[Counts, Counts], float] = {((), (0,) * len(nodes)): 0.0}
+    for slot in sorted(range(tiny.slots), key=load.__getitem__):
+        following: dict[tuple[Counts, Counts], float] = {}
+        for usd, served, (fleet,) in frontiers[slot]:
+            full = _full(tiny, served, nodes)
+            larger = tuple(count for _, count in fleet)
+            for (smaller, filled), cost in states.items():
+                if all(few <= many for few, many in zip(smaller, larger, strict=False)):
+                    so_far = tuple(a + b for a, b in zip(filled, full, strict=True))
+                    best = following.get((larger, so_far), INFEASIBLE)
+                    following[larger, so_far] = min(best, cost + usd)
+        states = following
+    needed = [_breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
+    return min(
+        (
+            usd
+            for (_, filled), usd in states.items()
+            if all(have >= need - 1e-7 for have, need in zip(filled, needed, strict=True))
+        ),
+        default=INFEASIBLE,
+    )
+
+
+def _full(tiny: Tiny, served: dict[str, float], nodes: dict[str, int]) -> tuple[bool, ...]:
+    """Say of which commitments services need all nodes, beside the owned ones."""
+    return tuple(
+        math.ceil(served.get(machine, 0.0) / tiny.gpus(machine) - SLACK)
+        >= count + sum(one.nodes for one in tiny.case.owned if one.machine == machine)
+        for machine, count in nodes.items()
+    )
+
+
+def join_in_order(tiny: Tiny, frontiers: list[list[Way]]) -> float:
+    """Add up the cheapest ways through the slots, of which each can be handed over to the next."""
+    cheapest = {fleets: usd for usd, _, fleets in frontiers[0]}
+    for slot in range(1, tiny.slots):
+        following: dict[tuple[Fleet, ...], float] = {}
+        for usd, _, fleets in frontiers[slot]:
+            before = [
+                cost for old, cost in cheapest.items() if _hands_over(tiny, slot, old, fleets)
+            ]
+            if before:
+                following[fleets] = min(before) + usd
+        cheapest = following
+    return min(cheapest.values(), default=INFEASIBLE)
+
+
+def _hands_over(tiny: Tiny, slot: int, old: tuple[Fleet, ...], new: tuple[Fleet, ...]) -> bool:
+    """Say whether the replicas in both slots carry the lesser load; start-ups end in the slot."""
+    for service, before, after in zip(tiny.case.workloads.services, old, new, strict=True):
+        if not service.start_up:
+            continue
+        load = load_requests_per_s(service, tiny.case.workloads.horizon)
+        classes = [min(load[slot - 1 : slot + 1]) * size.share for size in service.sizes]
+        options = tuple(option for option, _ in after)
+        staying = [min(one, two) for (_, one), (_, two) in zip(before, after, strict=True)]
+        together = merged(options, staying, [kind_of(one) for one in options])
+        kinds = tuple(one for one, _ in together)
+        if not carries(service, kinds, [n for _, n in together], classes, all_on_spot=True):
+            return False
+    return True
+
+
+def _breakeven(tiny: Tiny, offer: Offer) -> float:
+    firm = [
+        one
+        for one in tiny.case.offers
+        if one.machine == offer.machine and one.price_kind is PriceKind.ON_DEMAND
+    ]
+    trend = tiny.case.workloads.policy.price_trend_per_year
+    return breakeven_utilization(offer, firm[0] if firm else None, trend)
