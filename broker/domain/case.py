@@ -70,7 +70,10 @@ def breakeven_utilization(offer: Offer, on_demand: Offer | None, trend_per_year:
         min(1, committed $/h ÷ (on-demand $/h × mean of (1+r)^τ over the term))
 
     `on_demand` is the same machine's offer; without one the commitment must always be used (1.0).
+    A capacity block is too short for a trend: it is held to today's on-demand price.
     """
+    if on_demand is not None and offer.block is not None:
+        return min(1.0, float(offer.usd_per_hour / on_demand.usd_per_hour))
     if on_demand is None or offer.commitment is None:
         return 1.0
     years = offer.commitment.term_months / MONTHS_PER_YEAR

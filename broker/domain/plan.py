@@ -35,12 +35,20 @@ class NodeStep(Frozen):
     nodes: Annotated[int, Field(ge=1)]
 
 
+class BookedBlock(Frozen):
+    """The window of a capacity block as it is booked; it may end after the horizon."""
+
+    starts_at: Instant
+    length_h: Annotated[int, Field(ge=1)]
+
+
 class Purchase(Frozen):
-    """Nodes of one offer: what to reserve, rent, bid for, or take from what is owned.
+    """Nodes of one offer: what to reserve, book, rent, bid for, or take from what is owned.
 
     `usd` is the cost inside the horizon. A commitment is charged for its hours inside the horizon
     with its share of the upfront; the cost of the rest of its term is `later_usd`, paid by the hour
-    or with the `upfront_usd`, which is the cash due at the start.
+    or with the `upfront_usd`, which is the cash due at the start. A capacity block is paid whole at
+    once, hours after the horizon included: `usd` and `upfront_usd` are both that price.
     """
 
     id: str
@@ -52,6 +60,7 @@ class Purchase(Frozen):
     upfront_usd: Usd = Decimal(0)
     later_usd: Usd = Decimal(0)
     breakeven_utilization: float | None = None
+    block: BookedBlock | None = None
 
 
 class ServingStep(Frozen):
@@ -99,6 +108,7 @@ class Term(StrEnum):
     SPOT = "spot"
     COMMITMENT_HOURS = "commitment_hours"
     UPFRONT = "upfront"
+    CAPACITY_BLOCK = "capacity_block"
     OWNED = "owned"
     EGRESS = "egress"
 

@@ -24,6 +24,7 @@ _SHARE_SLACK = 1e-6
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 
 class AllowDeny(Frozen):
@@ -37,11 +38,16 @@ class AllowDeny(Frozen):
 
 
 class CommitmentPolicy(Frozen):
-    """How far the buyer is willing to commit; `max_term_months: 0` forbids commitments."""
+    """How far the buyer is willing to commit; `max_term_months: 0` forbids commitments.
+
+    A capacity block is a commitment for its length that is paid all upfront; `capacity_blocks` says
+    whether any may be booked.
+    """
 
     max_term_months: Annotated[int, Field(ge=0)] = 12
     payments: tuple[Payment, ...] = tuple(Payment)
     max_upfront_usd: Usd | None = None
+    capacity_blocks: bool = True
 
 
 class Sharing(StrEnum):
@@ -70,7 +76,9 @@ class Policy(Frozen):
     `price_trend_per_year` is the expected relative change of market prices (−0.25: a quarter
     cheaper in a year). `safety_margin` is taken off every estimated rate; `from_error_band` plans
     with the bad end of each rate's own 90 % band instead. `max_groups` limits how many kinds of
-    replica (model of GPU, layout, machine) serve one service in one user region.
+    replica (model of GPU, precision, layout) serve one service in one user region.
+    `max_provider_share` holds for each service and user region by itself: of its replicas, one
+    provider has at most this share at any time; a service may set a smaller one.
     `approvals` is how many different persons must approve a plan before anything of it is bought.
     `churn` says when a night acts on a better plan; it changes no plan.
     """
@@ -84,6 +92,7 @@ class Policy(Frozen):
     safety_margin: Annotated[float, Field(ge=0, lt=1)] | Literal["from_error_band"] = 0.15
     sharing: Sharing = Sharing.CONVERGED
     max_groups: Count = 1
+    max_provider_share: PositiveShare = 1.0
     allow_stale: bool = False
     approvals: Annotated[int, Field(ge=1, le=5)] = 1
     churn: Churn = Churn()
@@ -268,9 +277,15 @@ class LatencyObjective(Frozen):
 
 
 class Availability(Frozen):
-    """What must hold when something fails: every group carries its load without its spares."""
+    """What must hold when something fails: the load is carried without the spares.
+
+    `max_provider_share` is of the replicas in each user region, at any time; rounded up, but two
+    replicas or more are never all with one provider where it is below 1. The smaller of this and
+    the policy's holds.
+    """
 
     spare_replicas: Annotated[int, Field(ge=0)] = 0
+    max_provider_share: PositiveShare = 1.0
 
 
 class SpotUse(Frozen):

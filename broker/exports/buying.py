@@ -87,9 +87,12 @@ class Bought:
 
     @property
     def terms(self) -> str:
-        """Say how it is paid: on-demand; reserved 1 year, all upfront."""
+        """Say how it is paid: on-demand; reserved 1 year, all upfront; a block of 48 h."""
         commitment = self.offer.commitment
         kind = self.purchase.price_kind.value.replace("_", " ").replace("on demand", "on-demand")
+        window = self.purchase.block
+        if window is not None:
+            return f"{kind} of {window.length_h} h from {window.starts_at:%Y-%m-%d %H:%M}, prepaid"
         if commitment is None or self.kind is Kind.OWNED:
             return kind
         return f"{kind} {term(commitment.term_months)}, {_PAYMENTS[commitment.payment]}"

@@ -14,7 +14,7 @@ from broker.domain.offer import Offer, PriceKind, Shape, SpotTerms, Virtualizati
 from broker.domain.plan import RejectedCount
 from broker.domain.quantities import quantize_usd
 from broker.domain.workload import Holding, Service, TrainingRun, Workloads
-from broker.planning.filters import Freshness, why_not
+from broker.planning.filters import Freshness, why_no_block, why_not
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.specs.load import Specs
 
@@ -78,7 +78,9 @@ def _plannable(
     """List the offers that the policy lets a plan use; each other one is counted by its reason."""
     plannable = []
     for offer in offers:
-        reason = why_not(offer, workloads.policy, freshness)
+        reason = why_not(offer, workloads.policy, freshness) or why_no_block(
+            offer, workloads.horizon
+        )
         if reason is None:
             plannable.append(offer)
         else:

@@ -1,9 +1,12 @@
 """Which offers a plan may use at all: each one that may not has a reason."""
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 
 from broker.domain.certifications import certification_code
-from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
+from broker.domain.horizon import Horizon
+from broker.domain.offer import UNKNOWN_REGION, Offer, Payment, PriceKind
+from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import AllowDeny, Policy
 from broker.planning.freshness import Freshness, is_stale
 
@@ -13,6 +16,7 @@ __all__ = [
     "is_allowed_region",
     "provider_names",
     "region_names",
+    "why_no_block",
     "why_not",
 ]
 
@@ -21,6 +25,7 @@ PLANNED_KINDS = (
     PriceKind.SPOT,
     PriceKind.RESERVED,
     PriceKind.CONTRACT,
+    PriceKind.CAPACITY_BLOCK,
 )
 
 
@@ -30,6 +35,23 @@ Filter = Callable[[Offer, Policy, Freshness], bool]
 def why_not(offer: Offer, policy: Policy, freshness: Freshness) -> str | None:
     """Name the first rule that keeps an offer out of every plan; None where none does."""
     return next((reason for reason, removes in _FILTERS if removes(offer, policy, freshness)), None)
+
+
+def why_no_block(offer: Offer, horizon: Horizon) -> str | None:
+    """Say why no window of a capacity block begins in the horizon; None where one may, or is none.
+
+    What may be booked ahead counts from the day of the price.
+    """
+    block = offer.block
+    if block is None or offer.price_kind is not PriceKind.CAPACITY_BLOCK:
+        return None
+    if block.starts_at is not None and not horizon.start <= block.starts_at < horizon.end:
+        return "block begins outside the horizon"
+    ahead = timedelta(days=block.book_ahead_days or 0)
+    first_at = block.starts_at or horizon.start
+    if block.book_ahead_days is not None and offer.provenance.observed_at + ahead < first_at:
+        return "block cannot be booked that far ahead"
+    return None
 
 
 def provider_names(offer: Offer) -> frozenset[str]:
@@ -72,9 +94,16 @@ def _is_denied_provider(offer: Offer, policy: Policy, _: Freshness) -> bool:
 
 
 def _is_beyond_commitments(offer: Offer, policy: Policy, _: Freshness) -> bool:
+    limits = policy.commitments
+    if offer.price_kind is PriceKind.CAPACITY_BLOCK:
+        return (
+            offer.block is None
+            or not limits.capacity_blocks
+            or Payment.ALL_UPFRONT not in limits.payments
+            or offer.block.lengths_h[0] > limits.max_term_months * HOURS_PER_MONTH
+        )
     if offer.commitment is None:
         return offer.price_kind is PriceKind.CONTRACT
-    limits = policy.commitments
     return (
         offer.commitment.term_months > limits.max_term_months
         or offer.commitment.payment not in limits.payments

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from broker.domain.candidate import Label
@@ -10,6 +10,7 @@ from broker.domain.case import Case
 from broker.domain.errors import BrokerError
 from broker.domain.offer import Offer
 from broker.domain.plan import (
+    BookedBlock,
     CatalogRef,
     Plan,
     RejectedCount,
@@ -149,12 +150,7 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
         unknown = ", ".join(solved.unknown)
         yield f"not compared, as no plan was found in the time: {unknown}"
     yield from solved.remarks
-    later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
-    if later:
-        yield (
-            f"commitments go on after the horizon: {later:,.2f} USD of their cost fall there, "
-            "which services alone justify at the expected price trend"
-        )
+    yield from _beyond(report.case, optimum)
     labels = {one.candidate.label for one in optimum.serving}
     labels |= {one.candidate.label for one in optimum.training}
     if Label.ESTIMATED in labels:
@@ -164,6 +160,27 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
         yield f"the price date of some offers used is that of their sheet: {', '.join(undated)}"
     for offer in used:
         yield from (f"{offer.key}: {warning}" for warning in offer.warnings)
+
+
+def _beyond(case: Case, optimum: Optimum) -> Iterator[str]:
+    """Say what is paid for hours after the horizon."""
+    later = sum((purchase.later_usd for purchase in optimum.purchases), Decimal(0))
+    if later:
+        yield (
+            f"commitments go on after the horizon: {later:,.2f} USD of their cost fall there, "
+            "which services alone justify at the expected price trend"
+        )
+    end = case.workloads.horizon.end
+    over = [one.id for one in optimum.purchases if one.block and _ends_at(one.block) > end]
+    if over:
+        yield (
+            f"{len(over)} capacity block{'s' * (len(over) > 1)} end after the horizon and are "
+            f"charged whole, as they are paid in advance: {', '.join(over)}"
+        )
+
+
+def _ends_at(block: BookedBlock) -> datetime:
+    return block.starts_at + timedelta(hours=block.length_h)
 
 
 def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
@@ -197,6 +214,12 @@ def _rules_in_force(case: Case) -> Iterator[str]:
         yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
     if policy.commitments.max_upfront_usd is not None:
         yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
+    if policy.max_provider_share < 1:
+        yield f"policy.max_provider_share {policy.max_provider_share:g}"
+    for number, service in enumerate(workloads.services):
+        share = service.availability.max_provider_share
+        if share < 1:
+            yield f"services[{number}].availability.max_provider_share {share:g}"
     for number, quota in enumerate(workloads.quotas):
         yield f"quotas[{number}] {quota.gpus} GPUs of {quota.provider}"
     for number, run in enumerate(workloads.training):

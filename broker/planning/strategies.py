@@ -45,7 +45,7 @@ def strategies(case: Case, gpus: Mapping[str, GpuModel]) -> tuple[Strategy, ...]
         Strategy(StrategyName.ON_DEMAND_ONLY, (Choice("", _on_demand_only(case)),)),
         Strategy(
             StrategyName.NO_COMMITMENTS,
-            (Choice("", narrowed(case, offer=lambda offer: offer.commitment is None)),),
+            (Choice("", narrowed(case, offer=_is_uncommitted)),),
         ),
         Strategy(StrategyName.NO_SPOT, (Choice("", _no_spot(case)),)),
         Strategy(StrategyName.NO_SHARING, (Choice("", _no_sharing(case)),)),
@@ -118,6 +118,10 @@ def _servable(kinds: list[str], case: Case, kind_of: Callable[[str], str]) -> It
 
 def _generation(gpu: GpuModel) -> str:
     return gpu.architecture.removesuffix(_REFRESH) if gpu.vendor == _NVIDIA else ""
+
+
+def _is_uncommitted(offer: Offer) -> bool:
+    return offer.commitment is None and offer.block is None
 
 
 def _on_demand_only(case: Case) -> Case:

@@ -6,7 +6,7 @@ import numpy as np
 
 from broker.domain.offer import PriceKind
 from broker.domain.workload import Sharing
-from broker.verification.facts import COMMITTED, FIRM, SPOT, Facts, Finding
+from broker.verification.facts import FIRM, SPOT, Facts, Finding
 from broker.verification.timeline import Array
 
 _ON_DEMAND = frozenset({PriceKind.ON_DEMAND})
@@ -47,7 +47,7 @@ def split(facts: Facts) -> Iterator[Finding]:
 
         serving_nodes_t − rented_t ≤ serving_part_t ≤ held_t − (run_nodes_t − rented_t)
 
-    The part changes only when a holding ends, by at most the nodes that end.
+    The part changes only when a holding ends or begins, by at most its nodes.
     """
     if facts.case.workloads.policy.sharing is not Sharing.SPLIT:
         return
@@ -55,10 +55,14 @@ def split(facts: Facts) -> Iterator[Finding]:
         gpus = max(1, facts.gpus_per_node(machine))
         serving = np.ceil(facts.serving_gpus(machine, on_spot=False) / gpus)
         runs = facts.run_nodes(machine, on_spot=False)
-        held = facts.nodes(machine, COMMITTED) + facts.owned_nodes(machine)
+        holdings = [
+            one.nodes for one in facts.bought if one.offer.machine == machine and one.is_committed
+        ]
+        holdings.append(facts.owned_nodes(machine))
+        held = sum(holdings, facts.timeline.zeros())
         rented = facts.nodes(machine, _ON_DEMAND)
         low, high = np.maximum(serving - rented, 0), np.minimum(held, held + rented - runs)
-        slot = _first_without_a_part(low, high, held)
+        slot = _first_without_a_part(low, high, holdings)
         if slot is not None:
             is_here = np.arange(len(held)) == slot
             found = f"serving takes {serving[slot]:.0f} nodes, training {runs[slot]:.0f}"
@@ -72,15 +76,14 @@ def _machines(facts: Facts) -> list[str]:
     return sorted({*used, *(gang.assignment.machine for gang in facts.gangs)})
 
 
-def _first_without_a_part(low: Array, high: Array, held: Array) -> int | None:
+def _first_without_a_part(low: Array, high: Array, holdings: list[Array]) -> int | None:
     """Follow the range of parts that are possible so far; give the slot that leaves none."""
     least, most = 0.0, float("inf")
-    before = held[0]
-    for slot in range(len(held)):
-        change = held[slot] - before
-        least = max(low[slot], least + min(change, 0.0))
-        most = min(high[slot], most + max(change, 0.0))
+    changes = np.array([np.diff(one, prepend=one[0]) for one in holdings])
+    ended, begun = -np.minimum(changes, 0).sum(axis=0), np.maximum(changes, 0).sum(axis=0)
+    for slot in range(len(low)):
+        least = max(low[slot], least - ended[slot])
+        most = min(high[slot], most + begun[slot])
         if least > most:
             return slot
-        before = held[slot]
     return None

@@ -13,9 +13,11 @@ import numpy as np
 from broker.domain.case import Case
 from broker.domain.plan import Plan, Status
 from broker.verification import (
+    blocks,
     capacity,
     commitments,
     costs,
+    diversity,
     handover,
     inputs,
     limits,
@@ -41,6 +43,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "purchase_cost": costs.purchase_cost,
         "owned_nodes": costs.owned_nodes,
         "commitment_span": commitments.commitment_span,
+        "block_window": blocks.block_window,
+        "block_span": blocks.block_span,
         "breakeven": commitments.breakeven,
         "cost_lines": costs.cost_lines,
         "total": costs.total,
@@ -50,9 +54,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "replica_rate": load.replica_rate,
         "groups": load.groups,
         "idle_replicas": load.idle_replicas,
+        "one_order": load.one_order,
         "serving_options": options.serving_options,
         "training_options": options.training_options,
         "spot_share": load.spot_share,
+        "provider_share": diversity.provider_share,
         "windows": runs.windows,
         "interruptions": runs.interruptions,
         "tokens": runs.tokens,

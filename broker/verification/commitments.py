@@ -19,7 +19,7 @@ def commitment_span(facts: Facts) -> Iterator[Finding]:
     """
     timeline = facts.timeline
     for one in facts.bought:
-        if not one.is_committed:
+        if not one.is_committed or one.is_block:
             continue
         whole = (_term_end(facts, one) - timeline.start_at) // timeline.slot
         end_at = timeline.start_at + min(timeline.count, whole) * timeline.slot
@@ -46,27 +46,40 @@ def breakeven(facts: Facts) -> Iterator[Finding]:
 def outliving_commitments(facts: Facts) -> Iterator[Finding]:
     """Let each node that is committed beyond the horizon pay for itself on services alone.
 
-        Σ_t h_t · [⌈serving_gpus_t / G⌉ − owned_t ≥ n_p] ≥ β_p · Σ_t h_t    ∀ commitments p
+        n_p ≤ ⌈Σ_g gpus_g · kept_g(β_p) / G⌉ − owned    ∀ commitments p, g firm on its machine
 
     `n_p` counts the outliving nodes of the machine up to and with those of p, the highest
-    break-even β first: so the last node of p is needed for its break-even share of the time. A
-    node that firm replicas use in part is needed whole; owned nodes are used first.
+    break-even β first; kept_g(β) are the replicas that a group has for at least the share β of the
+    time. A node that firm replicas use in part is needed whole; owned nodes are used first.
     """
     outliving: dict[str, list[Bought]] = {}
     for one in facts.bought:
-        if one.is_committed and _term_end(facts, one) > facts.timeline.end_at:
+        if one.is_committed and not one.is_block and _term_end(facts, one) > facts.timeline.end_at:
             outliving.setdefault(one.offer.machine, []).append(one)
     for machine, commitments in outliving.items():
-        gpus = max(1, facts.gpus_per_node(machine))
-        needed = np.ceil(facts.serving_gpus(machine, on_spot=False) / gpus)
-        needed -= facts.owned_nodes(machine)
+        per_node = max(1, facts.gpus_per_node(machine))
+        owned = float(facts.owned_nodes(machine).max(initial=0))
         nodes = 0.0
         for one in sorted(commitments, key=lambda one: -_breakeven(facts, one)):
             nodes += float(one.nodes.max(initial=0))
-            share, due = float(np.mean(needed >= nodes)), _breakeven(facts, one)
-            if not share >= due * (1 - TOLERANCE):
-                found = f"services need {nodes:.0f} such nodes for {share:.4f} of the time"
-                yield Finding(one.purchase.id, f"{found}; they break even at {due:.4f}")
+            due = _breakeven(facts, one)
+            gpus = _kept_gpus(facts, machine, due * (1 - TOLERANCE))
+            needed = math.ceil(gpus / per_node - TOLERANCE)
+            if not nodes <= max(needed - owned, 0):
+                found = f"services keep {gpus:g} GPUs of such nodes up for {due:.4f} of the time"
+                message = f"{found}, where {nodes:.0f} committed nodes break even"
+                yield Finding(one.purchase.id, f"{message}, {owned:.0f} owned ones used first")
+
+
+def _kept_gpus(facts: Facts, machine: str, share: float) -> float:
+    """Count the GPUs of the firm replicas that each group has for a share of the time."""
+    total = 0.0
+    for group in facts.groups:
+        if group.assignment.machine == machine and not group.assignment.on_spot:
+            most = np.sort(group.gpus)[::-1]
+            slots = max(1, math.ceil(share * len(most)))
+            total += float(most[slots - 1])
+    return total
 
 
 def _breakeven(facts: Facts, one: Bought) -> float:

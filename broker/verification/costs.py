@@ -18,6 +18,7 @@ _NOTHING = Decimal(0)
 _TERMS = {
     PriceKind.ON_DEMAND: Term.ON_DEMAND,
     PriceKind.SPOT: Term.SPOT,
+    PriceKind.CAPACITY_BLOCK: Term.CAPACITY_BLOCK,
     PriceKind.OWNED: Term.OWNED,
 }
 
@@ -35,6 +36,7 @@ def purchase_cost(facts: Facts) -> Iterator[Finding]:
         committed  usd = (usd_per_hour + upfront / term_h) × node_hours
                    upfront_usd = upfront × nodes
                    later_usd = (usd_per_hour + upfront / term_h) × (nodes × term_h − node_hours)
+        block      usd = upfront_usd = usd_per_hour × length_h × nodes
         owned      0
 
     `node_hours` are those of the steps, inside the horizon and in whole slots.
@@ -93,11 +95,15 @@ def _owed(one: Bought) -> _Owed:
     node_h = node_hours_of(one.purchase.steps)
     if one.is_owned:
         return _Owed(_NOTHING)
+    nodes = max((step.nodes for step in one.purchase.steps), default=0)
+    if one.is_block:
+        length_h = one.purchase.block.length_h if one.purchase.block else 0
+        usd = to_micro_usd(usd_per_hour * length_h * nodes)
+        return _Owed(usd=usd, upfront_usd=usd)
     if not one.is_committed or one.offer.commitment is None:
         return _Owed(to_micro_usd(usd_per_hour * node_h))
     upfront = Fraction(one.offer.commitment.upfront_usd)
     term_h = Fraction(committed_hours(one.offer))
-    nodes = max((step.nodes for step in one.purchase.steps), default=0)
     all_in_per_hour = usd_per_hour + upfront / term_h
     return _Owed(
         usd=to_micro_usd(all_in_per_hour * node_h),
@@ -109,7 +115,7 @@ def _owed(one: Bought) -> _Owed:
 def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
     for one in facts.bought:
         purchase = one.purchase
-        if not one.is_committed:
+        if not one.is_committed or one.is_block:
             term = _TERMS.get(purchase.price_kind)
             if term:
                 yield (term, purchase.id), purchase.usd

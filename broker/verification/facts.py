@@ -17,7 +17,7 @@ from broker.domain.traffic import loads_by_size
 from broker.domain.workload import Service
 from broker.verification.timeline import Array, Timeline, as_float, timeline_of
 
-COMMITTED = frozenset({PriceKind.RESERVED, PriceKind.CONTRACT})
+COMMITTED = frozenset({PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.CAPACITY_BLOCK})
 FIRM = COMMITTED | {PriceKind.ON_DEMAND, PriceKind.OWNED}
 SPOT = frozenset({PriceKind.SPOT})
 TOLERANCE = 1e-6
@@ -41,8 +41,13 @@ class Bought:
 
     @property
     def is_committed(self) -> bool:
-        """Say whether it is paid for a term, used or not."""
+        """Say whether it is paid for a time, used or not."""
         return self.purchase.price_kind in COMMITTED
+
+    @property
+    def is_block(self) -> bool:
+        """Say whether it is a window that is paid in advance."""
+        return self.purchase.price_kind is PriceKind.CAPACITY_BLOCK
 
     @property
     def is_owned(self) -> bool:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from broker.domain.candidate import ServingCandidate
 from broker.domain.workload import Service
 from broker.verification.facts import TOLERANCE, Facts, Finding, Group
 from broker.verification.timeline import Array
 
 _NEGLIGIBLE_PER_S = 1e-8
 """Requests/s that nobody misses, one in three years: what rounding a written figure may lose."""
+_SEVERAL = 2
 
 
 def serve_load(facts: Facts) -> Iterator[Finding]:
@@ -29,24 +31,28 @@ def serve_load(facts: Facts) -> Iterator[Finding]:
 
 
 def replica_rate(facts: Facts) -> Iterator[Finding]:
-    """Keep each group within its rate when its spares are gone; spares are firm.
+    """Keep each group within its rate, and the firm replicas of a kind when its spares are gone.
 
-    Σ_k requests_per_s[k,t] / rate[k] ≤ replicas[t] − spare_replicas
+    Σ_k requests_per_s[k,t] / rate[k] ≤ replicas[t], and over the firm groups of a kind
+    ≤ replicas[t] − spare_replicas wherever there are any
     """
-    spares = {
-        service.name: service.availability.spare_replicas
-        for service in facts.case.workloads.services
-    }
     for group in facts.groups:
-        is_firm = not group.assignment.on_spot
-        spare = spares.get(group.assignment.service, 0) if is_firm else 0
-        allowed = group.replicas - spare
         busy = _busy_replicas(group)
-        over = (group.replicas > 0) & ~(busy <= allowed * (1 + TOLERANCE))
+        over = (group.replicas > 0) & ~(busy <= group.replicas * (1 + TOLERANCE))
         if over.any():
             counts = f"{busy[over][0]:g} replicas are busy of {group.replicas[over][0]:.0f}"
-            message = f"{counts}, of which {spare} are spares, {facts.timeline.where(over)}"
-            yield Finding(_name(group), message)
+            yield Finding(_name(group), f"{counts} {facts.timeline.where(over)}")
+    for service, region in _demands(facts):
+        spare = service.availability.spare_replicas
+        for same in _kinds(facts, service, region).values() if spare else ():
+            firm = [group for group in same if not group.assignment.on_spot]
+            replicas = sum((group.replicas for group in firm), facts.timeline.zeros())
+            busy = sum((_busy_replicas(group) for group in firm), facts.timeline.zeros())
+            over = (replicas > 0) & ~(busy <= (replicas - spare) * (1 + TOLERANCE))
+            if over.any():
+                counts = f"{busy[over][0]:g} replicas are busy of {replicas[over][0]:.0f}"
+                message = f"{counts}, of which {spare} are spares, {facts.timeline.where(over)}"
+                yield Finding(_name(firm[0]), message)
 
 
 def min_replicas(facts: Facts) -> Iterator[Finding]:
@@ -62,13 +68,13 @@ def min_replicas(facts: Facts) -> Iterator[Finding]:
 
 
 def groups(facts: Facts) -> Iterator[Finding]:
-    """Use at most `max_groups` kinds of replica for a service's users of one region."""
+    """Use at most `max_groups` kinds of replica for a service's users of one region.
+
+    A kind is a GPU model, a number format and a layout, on any number of machines.
+    """
     limit = facts.case.workloads.policy.max_groups
     for service, region in _demands(facts):
-        kinds = {
-            (one.machine, one.candidate.id)
-            for one in (group.assignment for group in facts.groups_of(service.name, region))
-        }
+        kinds = _kinds(facts, service, region)
         if len(kinds) > limit:
             message = f"{len(kinds)} kinds of replica serve it, {limit} are the most"
             yield Finding(f"{service.name}/{region}", message)
@@ -96,17 +102,15 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
 
         replicas[t] ≤ max(⌈Σ_k load_requests_per_s[k,t] / rate[k]⌉ + spare_replicas, min_replicas)
 
-    More would stand idle, and could pass as use of a commitment.
+    More would stand idle, and could pass as use of a commitment. The rates are the least that an
+    option of the kind gives.
     """
+    least = _least_rates(facts)
     for service, region in _demands(facts):
         needed = facts.needed_requests_per_s(service, region)
-        kinds: dict[tuple[str, str], list[Group]] = {}
-        for group in facts.groups_of(service.name, region):
-            name = (group.assignment.machine, group.assignment.candidate.id)
-            kinds.setdefault(name, []).append(group)
-        for same in kinds.values():
+        for name, same in _kinds(facts, service, region).items():
             replicas = sum((group.replicas for group in same), facts.timeline.zeros())
-            rates = [rate.requests_per_s for rate in same[0].assignment.candidate.rates]
+            rates = least.get((service.name, region, name), ())
             per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
             alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
             most = np.maximum(alone + service.availability.spare_replicas, service.min_replicas)
@@ -114,6 +118,50 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             if over.any():
                 counts = f"{replicas[over][0]:.0f} replicas, {most[over][0]:.0f} carry all"
                 yield Finding(_name(same[0]), f"{counts} {facts.timeline.where(over)}")
+
+
+def one_order(facts: Facts) -> Iterator[Finding]:
+    """Where one kind serves a demand, let its replicas come and go in one order.
+
+    Of any two slots, one has at least as many replicas of every group as the other.
+    """
+    if facts.case.workloads.policy.max_groups != 1:
+        return
+    for service, region in _demands(facts):
+        groups = facts.groups_of(service.name, region)
+        if len(groups) < _SEVERAL:
+            continue
+        fleets = np.array([group.replicas for group in groups])
+        order = np.argsort(fleets.sum(axis=0), kind="stable")
+        falls = np.diff(fleets[:, order], axis=1) < 0
+        if falls.any():
+            at, slot = np.argwhere(falls)[0]
+            here = np.arange(fleets.shape[1]) == order[slot + 1]
+            message = f"has fewer replicas in a larger fleet {facts.timeline.where(here)}"
+            yield Finding(_name(groups[at]), message)
+
+
+_Kind = tuple[str, str, str]
+
+
+def _kinds(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:
+    kinds: dict[_Kind, list[Group]] = {}
+    for group in facts.groups_of(service.name, region):
+        kinds.setdefault(_kind_of(group.assignment.candidate), []).append(group)
+    return kinds
+
+
+def _kind_of(candidate: ServingCandidate) -> _Kind:
+    return (candidate.gpu, candidate.precision, candidate.layout.model_dump_json())
+
+
+def _least_rates(facts: Facts) -> dict[tuple[str, str, _Kind], tuple[float, ...]]:
+    least: dict[tuple[str, str, _Kind], tuple[float, ...]] = {}
+    for option in facts.case.serving:
+        name = (option.service, option.user_region, _kind_of(option.candidate))
+        rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
+        least[name] = tuple(map(min, least.get(name, rates), rates))
+    return least
 
 
 def _demands(facts: Facts) -> Iterator[tuple[Service, str]]:

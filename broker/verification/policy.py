@@ -19,7 +19,7 @@ def price_kinds(facts: Facts) -> Iterator[Finding]:
             known = ", ".join(sorted(FIRM | SPOT))
             yield Finding(purchase.id, f"price_kind is {purchase.price_kind}; {known} are right")
     for one in facts.bought:
-        if one.is_committed and one.offer.commitment is None:
+        if one.is_committed and not one.is_block and one.offer.commitment is None:
             message = f"is {one.purchase.price_kind}, and its offer states no term to commit to"
             yield Finding(one.purchase.id, message)
 

@@ -16,6 +16,7 @@ from broker.alerts.phrases import dollars, instant, replan, span
 from broker.domain.alert import Alert, AlertKind
 from broker.domain.case import committed_hours
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Purchase
 from broker.domain.quantities import quantize_usd
 
 _NOTICE_DAYS = (1, 7, 30)
@@ -58,9 +59,15 @@ def _endings(night: Night) -> Iterator[_Ending]:
         offer = offers[purchase.offer]
         # One that was executed since stands in the inventory, with the date that its seller says.
         if is_committed(offer, purchase) and purchase.steps and offer.machine not in listed:
-            ends_at = purchase.steps[0].from_at + timedelta(hours=int(committed_hours(offer)))
+            ends_at = _ends_at(purchase, offer)
             nodes = max(step.nodes for step in purchase.steps)
             yield _Ending(offer.machine, nodes, ends_at, offer.effective_usd_per_hour)
+
+
+def _ends_at(purchase: Purchase, offer: Offer) -> datetime:
+    if purchase.block is not None:
+        return purchase.block.starts_at + timedelta(hours=purchase.block.length_h)
+    return purchase.steps[0].from_at + timedelta(hours=int(committed_hours(offer)))
 
 
 def _alert(night: Night, one: _Ending, days: int) -> Alert:

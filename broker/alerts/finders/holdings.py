@@ -63,8 +63,9 @@ def used_nodes(plan: Plan, machine: str, gpus: int, at: datetime) -> int:
 
 
 def is_committed(offer: Offer, purchase: Purchase) -> bool:
-    """Tell whether a purchase is paid for its whole term, used or not."""
-    return offer.commitment is not None and purchase.price_kind is not PriceKind.OWNED
+    """Tell whether a purchase is paid for its whole term or window, used or not."""
+    is_promised = offer.commitment is not None or purchase.block is not None
+    return is_promised and purchase.price_kind is not PriceKind.OWNED
 
 
 def held_machines(night: Night, plan: Plan) -> Iterator[str]:

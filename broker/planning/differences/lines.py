@@ -65,11 +65,15 @@ def line_rows(old: Plan, new: Plan, new_prices: Mapping[str, Offer]) -> tuple[Li
 def repriced_usd(purchase: Purchase, offer: Offer) -> Decimal:
     """Charge an old purchase at an offer's price, by the rule that the plan was charged by.
 
-    rented (usd_per_hour · node_hours), committed (with the upfront share of its hours), owned 0.
+    rented (usd_per_hour · node_hours), committed (with the upfront share of its hours), owned 0. Of
+    a block of which some hours are left, the same part of its whole price.
     """
     if purchase.price_kind is PriceKind.OWNED:
         return Decimal(0)
     per_hour = Fraction(offer.usd_per_hour)
+    if purchase.block is not None:
+        nodes = max((step.nodes for step in purchase.steps), default=0)
+        per_hour *= Fraction(purchase.block.length_h * nodes) / Fraction(purchase.node_hours)
     if offer.commitment is not None:
         per_hour += Fraction(offer.commitment.upfront_usd) / Fraction(committed_hours(offer))
     return to_micro_usd(per_hour * node_hours_of(purchase.steps))

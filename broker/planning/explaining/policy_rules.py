@@ -6,7 +6,7 @@ from decimal import Decimal
 from broker.domain.offer import Offer, Payment
 from broker.domain.workload import Policy, Sharing, Workloads
 from broker.planning.explaining.rules import Rule, ladder, without_entry
-from broker.planning.explaining.workload_rules import run_rules, service_rules
+from broker.planning.explaining.workload_rules import provider_share, run_rules, service_rules
 
 _MOST_GPUS = 100_000
 _MOST_USD = 100_000_000
@@ -47,6 +47,8 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
     place = "policy.max_groups"
     yield ladder(place, place, str(policy.max_groups), groups, is_sized=False)
+    place = "policy.max_provider_share"
+    yield provider_share(place, place, policy)
     if policy.sharing is Sharing.SPLIT:
         place = "policy.sharing"
         together = [(Sharing.CONVERGED, Sharing.CONVERGED.value)]

@@ -22,6 +22,7 @@ from broker.planning.explaining.compared import other_plan, proven_usd
 from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
+from broker.planning.filters import why_no_block
 from broker.planning.filters import why_not as first_rule
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
@@ -60,7 +61,9 @@ def why_not(ground: Ground, name: str) -> WhyNot:
         return WhyNot(offer=offer.key, verdict=Verdict.HELD_BACK, reason=reason, details=told)
     policy = ground.plan.workloads.policy
     freshness = freshness_of(ground.sources.view, ground.sources.settings)
-    rule = first_rule(offer, policy, freshness)
+    rule = first_rule(offer, policy, freshness) or why_no_block(
+        offer, ground.plan.workloads.horizon
+    )
     if rule is not None:
         details = tuple(_rule_details(offer, policy, rule))
         return WhyNot(offer=offer.key, verdict=Verdict.RULED_OUT, reason=rule, details=details)
@@ -88,6 +91,14 @@ def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
         yield f"policy.certifications asks for {', '.join(missing)}"
     elif rule == "price too old":
         yield f"seen {offer.provenance.observed_at:%Y-%m-%d %H:%M}; see policy.allow_stale"
+    elif rule == "commitment beyond the policy" and offer.block is not None:
+        limits = policy.commitments
+        yield (
+            f"it is a block of at least {offer.block.lengths_h[0]} h that is paid all upfront; "
+            f"policy.commitments allows {limits.max_term_months} months, "
+            f"{', '.join(limits.payments) or 'no payment'}, and "
+            f"{'some' if limits.capacity_blocks else 'no'} capacity blocks"
+        )
     elif rule == "commitment beyond the policy" and offer.commitment is not None:
         limits = policy.commitments
         yield (
@@ -196,7 +207,7 @@ class _Forcing:
         if budget is not None:
             yield f"policy.budget_usd_per_month is {budget:,.2f}"
         cap = workloads.policy.commitments.max_upfront_usd
-        if cap is not None and self.offer.commitment is not None:
+        if cap is not None and (self.offer.commitment or self.offer.block):
             yield f"policy.commitments.max_upfront_usd is {cap:,.2f}"
         if committed_hours(self.offer) > Decimal(str(workloads.horizon.hours)):
             yield (

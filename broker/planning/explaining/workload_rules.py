@@ -6,7 +6,14 @@ from datetime import datetime, timedelta
 
 from broker.domain.gpu import Precision
 from broker.domain.horizon import MAX_SLOTS, Horizon
-from broker.domain.workload import Percentile, Service, TrainingRun, Workloads
+from broker.domain.workload import (
+    Availability,
+    Percentile,
+    Policy,
+    Service,
+    TrainingRun,
+    Workloads,
+)
 from broker.planning.explaining.rules import Edits, Rule, duration, ladder
 
 _LOOSEST_OBJECTIVE = 10
@@ -19,6 +26,7 @@ _FARTHEST = timedelta(milliseconds=400)
 """About the round trip between the two points of the globe that are farthest apart."""
 
 _SHARE_STEP = 0.01
+_TENTHS = 10
 _FABRICS_GBIT_PER_S = (3200, 1600, 800, 400, 200, 100, 50, 25, 10, 0)
 _MOST_GPUS = 1024
 _SMALLER = (Precision.FP8, Precision.INT4)
@@ -37,6 +45,8 @@ def service_rules(number: int, service: Service) -> Iterator[Rule]:
     yield ladder(f"{path}.{name}", f"{place}.{name}", str(spare), fewer, is_sized=False)
     fewer = [(one, str(one)) for one in range(least - 1, -1, -1)]
     yield ladder(f"{path}.min_replicas", f"{place}.min_replicas", str(least), fewer, is_sized=False)
+    name = "availability.max_provider_share"
+    yield provider_share(f"{path}.{name}", f"{place}.{name}", service.availability)
     yield _round_trip(path, place, service)
     if service.gpu_models:
         listed = ", ".join(service.gpu_models)
@@ -88,6 +98,17 @@ def _spot(path: str, place: str, service: Service) -> Iterator[Rule]:
         text=lambda step: f"{_share(share, step):g}",
         is_sized=True,
     )
+
+
+def provider_share(path: str, place: str, of: Availability | Policy) -> Rule:
+    """Let one provider have more of a service's replicas, at last all."""
+    share = of.max_provider_share
+    more: list[tuple[object, str]] = [
+        (one / _TENTHS, f"{one / _TENTHS:g}")
+        for one in range(1, _TENTHS + 1)
+        if one / _TENTHS > share
+    ]
+    return ladder(path, place, f"{share:g}", more, is_sized=False)
 
 
 def _share(share: float, step: int) -> float:

@@ -63,7 +63,7 @@ class Keeping:
     def owed(self, digest: str) -> frozenset[str]:
         """Name the lines of a plan that are commitments and were executed: they are owed."""
         plan = self.plan(digest)
-        committed = {offer.key for offer in plan.offers if offer.commitment is not None}
+        committed = {offer.key for offer in plan.offers if offer.commitment or offer.block}
         return self.bought(digest) & {one.id for one in plan.purchases if one.offer in committed}
 
     def _was_adopted(self, digest: str, now: datetime) -> bool:

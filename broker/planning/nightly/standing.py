@@ -31,7 +31,7 @@ _RULES = frozenset(
     {
         *("capacity", "split", "replica_rate", "serving_options", "training_options"),
         *("spot_share", "windows", "interruptions", "tokens", "quotas", "limits", "stock"),
-        *("owned_nodes", "price_kinds", "places", "certifications", "budget"),
+        *("provider_share", "owned_nodes", "price_kinds", "places", "certifications", "budget"),
         *("serve_load", "min_replicas", "start_up", "runs"),
     }
 )

@@ -52,9 +52,10 @@ def test_a_rate_of_0_carries_no_request(plan: Plan, case: Case) -> None:
     changed = (group.model_copy(update={"candidate": slow}), *plan.serving[1:])
     found = check(plan.model_copy(update={"serving": changed}), replace(case, serving=options))
     # Of the other class alone it could carry 9 / 5 = 1.8 replicas' worth: 2, and 1 spare.
-    assert [one.rule for one in found] == ["replica_rate", "idle_replicas"]
+    assert [one.rule for one in found] == ["replica_rate", "replica_rate", "idle_replicas"]
     assert "inf replicas are busy of 5" in found[0].message
-    assert "5 replicas, 3 carry all" in found[1].message
+    assert "inf replicas are busy of 5, of which 1 are spares" in found[1].message
+    assert "5 replicas, 3 carry all" in found[2].message
 
 
 @pytest.mark.parametrize(("bound_usd", "is_optimal"), [("63479.95", True), ("63479.93", False)])

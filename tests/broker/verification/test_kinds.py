@@ -1,14 +1,20 @@
 """Kinds of replica: how many serve one demand, how many replicas of each, and which of them fail.
 
+A kind is a GPU model, a number format and a layout, on any machines and by candidates of any name.
+
 `chat` serves its users in eu-west by one kind, 3 firm replicas and 1 on spot; 4 carry all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from types import MappingProxyType
 
 import pytest
 
+from broker.domain.candidate import Layout
 from broker.domain.case import Case
+from broker.domain.gpu import Precision
 from broker.domain.plan import Plan, ServingAssignment
 from broker.verification.check import Violation, check
 
@@ -16,26 +22,39 @@ Alter = Callable[[Mapping[str, object]], Plan]
 Under = Callable[[Mapping[str, object]], tuple[Plan, Case]]
 
 EU_WEST, ON_SPOT = "chat/eu-west", 2
+HALF_TIME = datetime(2026, 12, 16, tzinfo=UTC)
 
 
 def test_firm_and_spot_replicas_of_one_candidate_are_one_kind(under: Under) -> None:
     assert check(*under({"policy.max_groups": 1})) == ()
 
 
-def test_another_candidate_on_the_same_machine_is_another_kind(under: Under) -> None:
-    found = check(*_with_a_second_kind(*under({"policy.max_groups": 1})))
+@pytest.mark.parametrize(
+    "change",
+    [{"precision": Precision.BF16}, {"gpu": "H200-SXM"}, {"layout": Layout(tensor=1, pipeline=2)}],
+    ids=["number format", "GPU model", "layout"],
+)
+def test_another_configuration_on_the_same_machine_is_another_kind(
+    under: Under, change: Mapping[str, object]
+) -> None:
+    found = check(*_with_a_second_kind(*under({"policy.max_groups": 1}), change=change))
     assert found == (Violation("groups", EU_WEST, "2 kinds of replica serve it, 1 are the most"),)
+
+
+def test_another_candidate_of_the_same_configuration_is_the_same_kind(under: Under) -> None:
+    assert check(*_with_a_second_kind(*under({"policy.max_groups": 1}), change={})) == ()
 
 
 def test_two_kinds_are_accepted_where_two_are_allowed(plan: Plan, case: Case) -> None:
     assert check(*_with_a_second_kind(plan, case)) == ()
 
 
-def test_the_same_candidate_on_another_machine_is_another_kind(under: Under) -> None:
+def test_the_same_configuration_on_another_machine_is_the_same_kind(under: Under) -> None:
+    # `lab` has neither spot nodes nor the option: the plan is refused, but not for its kinds.
     plan, case = under({"policy.max_groups": 1})
     moved = plan.serving[ON_SPOT].model_copy(update={"machine": "lab/h100x8/fra1"})
-    found = check(_with_group(plan, ON_SPOT, moved), case)
-    assert [one.subject for one in found if one.rule == "groups"] == [EU_WEST]
+    rules = {one.rule for one in check(_with_group(plan, ON_SPOT, moved), case)}
+    assert rules == {"capacity", "serving_options"}
 
 
 @pytest.mark.parametrize(
@@ -82,6 +101,58 @@ def test_the_least_number_of_replicas_is_never_idle(under: Under) -> None:
     rest = [one.model_copy(update={"replicas": 2}) for one in others]
     group = plan.serving[3].model_copy(update={"steps": (weekday, busier, *rest)})
     assert check(_with_group(plan, 3, group), case) == ()
+
+
+def test_the_machines_of_a_kind_are_held_to_its_load_together(under: Under) -> None:
+    # 3 firm replicas and 2 on spot by a candidate of another name: 5 of one kind, 4 carry all.
+    plan, case = _with_a_second_kind(*under({}), replicas=2, change={})
+    (found,) = check(plan, case)
+    assert (found.rule, found.message) == (
+        "idle_replicas",
+        "5 replicas, 4 carry all at 2026-12-01 00:00 (and in 127 more slots)",
+    )
+
+
+def test_the_slowest_candidate_of_a_kind_says_how_many_carry_all(under: Under) -> None:
+    # At half the rates 6 / 2.5 + 2 / 1 are 4.4 replicas, so 5, and 1 spare.
+    plan, case = _with_a_second_kind(*under({}), replicas=3, change={})
+    option = case.serving[-1]
+    rates = [
+        one.model_copy(update={"requests_per_s": one.requests_per_s / 2})
+        for one in option.candidate.rates
+    ]
+    slow = option.candidate.model_copy(update={"rates": tuple(rates)})
+    group = plan.serving[ON_SPOT].model_copy(update={"candidate": slow})
+    case = replace(case, serving=(*case.serving[:-1], replace(option, candidate=slow)))
+    assert check(_with_group(plan, ON_SPOT, group), case) == ()
+    step = group.steps[0].model_copy(update={"replicas": 4})
+    (found,) = check(_with_group(plan, ON_SPOT, group.model_copy(update={"steps": (step,)})), case)
+    assert found.message.startswith("7 replicas, 6 carry all")
+
+
+def test_replicas_of_one_kind_come_and_go_in_one_order(under: Under) -> None:
+    # 3 firm and 1 on spot at first; then 2 firm and 2 on spot, which is as many.
+    plan, case = under({"policy.max_groups": 1})
+    plan = _later(_later(plan, 1, 2), ON_SPOT, 2)
+    found = [one for one in check(plan, case) if one.rule == "one_order"]
+    assert [(one.subject, one.message) for one in found] == [
+        (
+            "chat/eu-west on aws/p5.48xlarge/us-east-1 (chat-tp2)",
+            "has fewer replicas in a larger fleet at 2026-12-16 00:00",
+        )
+    ]
+
+
+def test_where_several_kinds_may_serve_replicas_come_and_go_in_any_order(under: Under) -> None:
+    plan, case = under({"policy.max_groups": 2})
+    plan = _later(_later(plan, 1, 2), ON_SPOT, 2)
+    assert "one_order" not in {one.rule for one in check(plan, case)}
+
+
+def test_fleets_that_shrink_on_one_machine_after_the_other_are_in_order(under: Under) -> None:
+    plan, case = under({"policy.max_groups": 1})
+    plan = _later(_later(plan, 1, 2), ON_SPOT, 0)
+    assert "one_order" not in {one.rule for one in check(plan, case)}
 
 
 def test_kinds_that_carry_a_part_each_are_held_to_the_whole_load(under: Under) -> None:
@@ -141,10 +212,25 @@ def test_the_whole_share_of_each_size_class_may_be_on_spot(altered: Alter, case:
     assert check(altered(changes), case) == ()
 
 
-def _with_a_second_kind(plan: Plan, case: Case, replicas: int = 1) -> tuple[Plan, Case]:
-    """Serve eu-west on spot by a candidate of another name with the same figures."""
+def _later(plan: Plan, number: int, replicas: int) -> Plan:
+    """Change the replicas of a group for the second half of its one step."""
+    group = plan.serving[number]
+    (step,) = group.steps
+    first = step.model_copy(update={"to_at": HALF_TIME})
+    second = step.model_copy(update={"from_at": HALF_TIME, "replicas": replicas})
+    steps = (first, second) if replicas else (first,)
+    return _with_group(plan, number, group.model_copy(update={"steps": steps}))
+
+
+def _with_a_second_kind(
+    plan: Plan,
+    case: Case,
+    replicas: int = 1,
+    change: Mapping[str, object] = MappingProxyType({"precision": Precision.BF16}),
+) -> tuple[Plan, Case]:
+    """Serve eu-west on spot by a candidate of another name, changed, with the same rates."""
     group = plan.serving[ON_SPOT]
-    candidate = group.candidate.model_copy(update={"id": "chat-tp2-b"})
+    candidate = group.candidate.model_copy(update={"id": "chat-tp2-b", **change})
     step = group.steps[0].model_copy(update={"replicas": replicas})
     other = group.model_copy(update={"candidate": candidate, "steps": (step,)})
     option = replace(case.serving[ON_SPOT], candidate=candidate)

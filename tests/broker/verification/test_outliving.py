@@ -1,4 +1,4 @@
-"""A commitment that outlives the horizon must be needed by services for its break-even share.
+"""A commitment that outlives the horizon is for what services keep up for its break-even share.
 
 The two p5 nodes of the year break even at 0.5466: 69.96 of the 128 slots.
 """
@@ -37,8 +37,24 @@ def test_a_node_that_is_used_in_part_is_needed_whole(altered: Alter, case: Case)
 def test_a_well_used_node_does_not_pay_for_an_idle_one(altered: Alter, case: Case) -> None:
     # The first node is used always, and two nodes for 0.55 of the time are less than 1.09.
     plan = altered({"serving.0.steps": _steps("2026-12-02", 5, 1)})
-    message = "services need 2 such nodes for 0.0312 of the time; they break even at 0.5466"
+    kept = "services keep 8 GPUs of such nodes up for 0.5466 of the time"
+    message = f"{kept}, where 2 committed nodes break even, 0 owned ones used first"
     assert _outliving(plan, case) == [Violation("outliving_commitments", "p5-year", message)]
+
+
+@pytest.mark.parametrize(
+    ("swap_at", "refused"), [("2026-12-18T12:00", False), ("2026-12-17", True)]
+)
+def test_what_one_group_keeps_up_does_not_stand_in_for_another(
+    altered: Alter, case: Case, swap_at: str, *, refused: bool
+) -> None:
+    # 6 replicas of 2 GPUs all the time, which are two nodes: 5 of one group and 1 of the other,
+    # then 1 and 5. In 70 slots the first keeps 5, in 64 each keeps 1, and that is one node.
+    changes = {
+        "serving.0.steps": _steps(swap_at, 5, 1),
+        "serving.1.steps": _steps(swap_at, 1, 5),
+    }
+    assert bool(_outliving(altered(changes), case)) is refused
 
 
 def test_a_run_does_not_justify_a_commitment_beyond_the_horizon(plan: Plan, case: Case) -> None:

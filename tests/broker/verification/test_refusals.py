@@ -77,7 +77,7 @@ CHANGES: list[Change] = [
     ("quotas", "quota lab", {"purchases.4.steps.0.from_at": "2026-12-31"}),
     ("limits", "aws/p5.48xlarge/us-east-1@spot", {"purchases.2.steps.1.nodes": 4}),
     ("limits", "aws/p5.48xlarge/us-east-1@on_demand", {"purchases.1.steps.0.nodes": 3}),
-    ("price_kinds", "p5", {"purchases.1.price_kind": "capacity_block"}),
+    ("price_kinds", "p5", {"purchases.1.price_kind": "savings_plan"}),
     ("outliving_commitments", "p5-year", {"purchases.0.steps.0.nodes": 3}),
     ("proof", "plan", {"bound_usd": "63480.000001"}),
     ("proof", "plan", {"gap_fraction": 0.0022055}),

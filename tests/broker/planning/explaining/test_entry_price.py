@@ -68,7 +68,7 @@ def test_a_gap_makes_an_interval() -> None:
     assert entry.most_usd_per_hour >= 2
 
 
-@pytest.mark.parametrize("seed", [1, 8, 17, 80])
+@pytest.mark.parametrize("seed", [1, 9, 17, 80])
 def test_planning_at_the_price_and_a_cent_above_confirms_it(seed: int) -> None:
     plan = optimize(random_case(seed), TO_THE_END)
     tried = 0

@@ -25,7 +25,9 @@ from broker.store.place import Place
 
 @pytest.fixture(scope="module")
 def nights(new_place: Callable[[], Place], tmp_path_factory: pytest.TempPathFactory) -> Nights:
-    return Nights(new_place(), tmp_path_factory.mktemp("nights"))
+    nights = Nights(new_place(), tmp_path_factory.mktemp("nights"))
+    nights.now = EVENING - timedelta(days=1)  # the fourth night comes before the run begins
+    return nights
 
 
 @pytest.fixture(scope="module")
