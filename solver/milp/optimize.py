@@ -87,6 +87,7 @@ def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> O
     relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return _none(0.0, ran_out_of_time=False)
+    sets = replace(sets, fills=relaxed.fills)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
     left = _left(limits, (ends_at - clock()) * _SOLVER_SHARE)
     known, bound_usd, is_done = _improved(sets, relaxed, known, left)

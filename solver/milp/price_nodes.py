@@ -7,11 +7,32 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from solver.milp.constraints.provider_share import SharePrices, share_prices
+from solver.milp.price_fills import FillPrices, fill_prices, node_usd
 from solver.milp.program import Program
 from solver.milp.relax import Relaxed
 from solver.milp.sets import Floats, Sets
 
 _HALVINGS = 30
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What replicas earn that stay up on a machine for a share of the time.
+
+    Dollars for each GPU, and for each whole node that a block of them would need alone.
+    """
+
+    machine: int
+    share: float
+    gpu_usd: float
+    node_usd: float
+
+    def usd(self, gpus: Floats, gpus_a_node: int) -> Floats:
+        """Give what blocks earn that have so many GPUs up."""
+        return np.asarray(
+            self.gpu_usd * gpus + self.node_usd * np.ceil(gpus / gpus_a_node - _SLACK)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +40,20 @@ class NodePrices:
     """What a GPU costs by machine and period: firm for services, for gangs, and on spot.
 
     `alone` is the price for gangs where no service is on the machine, so that no commitment may
-    outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping a GPU
-    up for a share of the time earns: machine, share, dollars. `shares` are prices of providers for
-    kinds that must be spread over them.
+    outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping
+    replicas up for a share of the time earns. `shares` are prices of providers for
+    kinds that must be spread over them, `fills` those of whole nodes, which gangs pay too.
     """
 
     firm: Floats
     gangs: Floats
     spot: Floats
+    spot_gangs: Floats
     rent: Floats
     alone: Floats
-    kept: tuple[tuple[int, float, float], ...] = ()
+    kept: tuple[Kept, ...] = ()
     shares: Mapping[int, SharePrices] = field(default_factory=dict)
+    fills: FillPrices = field(default_factory=FillPrices)
 
 
 def flat_prices(sets: Sets) -> NodePrices:
@@ -47,7 +70,8 @@ def flat_prices(sets: Sets) -> NodePrices:
         on_spot = float(machine.spot.usd_per_hour) if machine.spot else np.inf
         spot[number] = on_spot / machine.gpus
     by_period = np.outer(firm, sets.hours)
-    return NodePrices(by_period, by_period, np.outer(spot, sets.hours), rent, _alone(sets, rent))
+    spot_usd = np.outer(spot, sets.hours)
+    return NodePrices(by_period, by_period, spot_usd, spot_usd, rent, _alone(sets, rent))
 
 
 def _alone(sets: Sets, rent: Floats) -> Floats:
@@ -68,18 +92,19 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
     small = program.sets
     inside = {machine.key: number for number, machine in enumerate(small.machines)}
     duals = _inside(program, solved)
-    like = _by_model(small, duals.firm)
+    like = _by_model(small, duals.gangs)
     firm, spot = flat.firm.copy(), flat.spot.copy()
-    gangs = flat.gangs.copy()
+    gangs, spot_gangs = flat.gangs.copy(), flat.spot_gangs.copy()
     committed = _committed_usd(sets)
     for number, machine in enumerate(sets.machines):
         at = inside.get(machine.key)
         if at is not None:
             firm[number], gangs[number] = duals.firm[at], duals.gangs[at]
-            spot[number] = duals.spot[at]
+            spot[number], spot_gangs[number] = duals.spot[at], duals.spot_gangs[at]
             if not duals.is_split and not any(machine.owned):
-                raised = _raised(sets, committed[number], flat.rent[number], firm[number])
-                firm[number] = gangs[number] = raised
+                raised = _raised(sets, committed[number], flat.rent[number], gangs[number])
+                firm[number] += raised - gangs[number]
+                gangs[number] = raised
         elif not any(machine.owned):
             shape = np.minimum(
                 like.get(_model(sets, machine.key), flat.firm[number]),
@@ -92,9 +117,11 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
         firm,
         gangs,
         spot,
+        spot_gangs,
         flat.rent,
         flat.alone,
         kept=_kept(sets, program, solved),
+        fills=fill_prices(sets, small, rows_of_family(program, "whole_nodes", solved)),
         shares=share_prices(sets, small, rows_of_family(program, "provider_share", solved)),
     )
 
@@ -115,6 +142,7 @@ class _Inside:
     firm: Floats
     gangs: Floats
     spot: Floats
+    spot_gangs: Floats
     is_split: bool
 
 
@@ -126,9 +154,11 @@ def _inside(program: Program, solved: Relaxed) -> _Inside:
     spot = -rows_of_family(program, "spot_capacity", solved).reshape(shape) / gpus
     split = rows_of_family(program, "split_pools", solved)
     if not len(split):
-        return _Inside(firm, firm, spot, is_split=False)
+        whole = node_usd(program.sets, rows_of_family(program, "whole_nodes", solved))
+        gangs, spot_gangs = firm + whole[False] / gpus, spot + whole[True] / gpus
+        return _Inside(firm, gangs, spot, spot_gangs, is_split=False)
     served, trained = split.reshape(4, *shape)[:2] / gpus
-    return _Inside(firm - served, firm - trained, spot, is_split=True)
+    return _Inside(firm - served, firm - trained, spot, spot, is_split=True)
 
 
 _Committed = list[tuple[float, Floats]]
@@ -174,17 +204,22 @@ def _most_usd(committed: _Committed, sets: Sets) -> float:
     return max((usd for usd, _ in committed), default=0.0) / float(sets.hours.min())
 
 
-def _kept(sets: Sets, program: Program, solved: Relaxed) -> tuple[tuple[int, float, float], ...]:
+def _kept(sets: Sets, program: Program, solved: Relaxed) -> tuple[Kept, ...]:
     small = program.sets
     position = {machine.key: number for number, machine in enumerate(sets.machines)}
-    duals = rows_of_family(program, "steady_level", solved)
     return tuple(
-        (
-            position[small.machines[level.machine].key],
-            level.breakeven_utilization,
-            -float(usd) / small.machines[level.machine].gpus,
+        Kept(
+            machine=position[small.machines[level.machine].key],
+            share=level.breakeven_utilization,
+            gpu_usd=-float(by_gpu) / small.machines[level.machine].gpus,
+            node_usd=-float(by_node),
         )
-        for level, usd in zip(small.levels, duals, strict=True)
+        for level, by_gpu, by_node in zip(
+            small.levels,
+            rows_of_family(program, "steady_level", solved),
+            rows_of_family(program, "steady_whole", solved),
+            strict=True,
+        )
     )
 
 

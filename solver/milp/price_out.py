@@ -13,6 +13,7 @@ options that cost less than their run's dual. At any time
 holds for all, as each demand has exactly one kind, and each run one option.
 """
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
+from solver.milp.tighten import tighter_fills
 from solver.milp.variables import Ints
 
 _Name = tuple[int, Configuration, tuple[float, ...]]
@@ -38,6 +40,7 @@ _MORE_OPTIONS = 4
 _MORE_MACHINES = 4
 _NEGLIGIBLE = 1e-6
 _MOST_ROUNDS = 60
+_ROUNDING_GAIN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ def relaxed_over_all(
     machines = _FIRST_MACHINES
     inside = market.first(machines)
     best: Relaxed | None = None
+    rounded_usd = -math.inf
     for _ in range(_MOST_ROUNDS):
-        found = _solved(sets, inside, market, ends_at - clock())
+        found = _solved(market.sets, inside, market, ends_at - clock())
         if found is None:
             if inside.holds(market.everything):
                 return None
@@ -74,13 +78,24 @@ def relaxed_over_all(
             wider = inside.beside(market.first(machines))
             inside = market.everything if inside.holds(wider) else wider
             continue
-        if best is None or found.relaxed.bound_usd >= best.bound_usd:
-            best = found.relaxed
-        is_done = inside.holds(found.paying) or found.is_near
-        if is_done or clock() > ends_at:
-            return replace(best, groups=inside.groups, options=inside.options)
-        inside = inside.beside(found.paying)
-    return best
+        best = _better(best, found.relaxed)
+        if clock() > ends_at:
+            break
+        if not (inside.holds(found.paying) or found.is_near):
+            inside = inside.beside(found.paying)
+            continue
+        bound_usd = found.relaxed.bound_usd
+        gains = bound_usd - rounded_usd > _ROUNDING_GAIN * abs(bound_usd)
+        rounded_usd = bound_usd
+        if not gains or not market.round_up(found.program, ends_at, clock):
+            break
+    return best and replace(
+        best, groups=inside.groups, options=inside.options, fills=market.sets.fills
+    )
+
+
+def _better(best: Relaxed | None, found: Relaxed) -> Relaxed:
+    return found if best is None or found.bound_usd >= best.bound_usd else best
 
 
 class _Market:
@@ -102,6 +117,19 @@ class _Market:
             frozenset(range(len(sets.groups))), frozenset(range(len(sets.run_options)))
         )
 
+    def round_up(self, program: Program, ends_at: float, clock: Monotonic) -> bool:
+        """Round up what the smaller program holds in parts of nodes; say whether that is new."""
+        small = program.sets
+        kind_at = {id(one): number for number, one in enumerate(self.sets.kinds)}
+        machine_at = {machine.key: number for number, machine in enumerate(self.sets.machines)}
+        kinds = {number: kind_at[id(one)] for number, one in enumerate(small.kinds)}
+        machines = {number: machine_at[one.key] for number, one in enumerate(small.machines)}
+        fills = tighter_fills(program, ends_at, clock)
+        moved = tuple(one.moved(machines, kinds) for one in fills)
+        is_new = not set(moved) <= set(self.sets.fills)
+        self.sets = replace(self.sets, fills=moved)
+        return is_new
+
     def first(self, machines: int) -> _Inside:
         """Choose the cheapest kinds of each demand on so many of their cheapest machines."""
         kind_usd = [self.spread(number, self.flat).usd for number in range(len(self.sets.kinds))]
@@ -110,7 +138,7 @@ class _Market:
             [kind.demand for kind in self.sets.kinds], np.array(kind_usd), most=_FIRST_KINDS
         ):
             chosen |= self._cheapest(number, machines)
-        option_usd = self.option_usd(self.flat.gangs, self.flat.spot)
+        option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs)
         owner = [option.run for option in self.sets.run_options]
         return _Inside(
             frozenset(chosen), frozenset(_first_of(owner, option_usd, most=_FIRST_OPTIONS))
@@ -157,7 +185,8 @@ class _Market:
             more = (usd - np.where(blocks, least, either)).min(axis=1)
             beside.update(zip(own.tolist(), np.maximum(more, 0.0).tolist(), strict=True))
         credit = prices.shares[number].credit_usd if number in prices.shares else 0.0
-        return _Spread(float((firm_part + spot_part).sum()) - credit, used, beside)
+        total = float((firm_part + spot_part).sum()) - credit
+        return _Spread(total + prices.fills.kind_usd.get(number, 0.0), used, beside)
 
     def _block_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
         """Give what each block costs on each group of a market, group by block."""
@@ -166,13 +195,16 @@ class _Market:
         if machines is None:
             return np.zeros((0, kind.blocks))
         usd = (prices.spot if on_spot else prices.firm)[machines] @ self.up[number].T
-        if not on_spot:
-            for machine, share, kept_usd in prices.kept:
-                at = machines == machine
-                if kept_usd and at.any():
-                    base = kind.busy_periods(self.sets.hours, share)[0]
-                    usd[at] -= kept_usd * self.up[number][:, base]
         usd = usd * kind.gpus
+        if not on_spot:
+            for kept in prices.kept:
+                at = machines == kept.machine
+                if (kept.gpu_usd or kept.node_usd) and at.any():
+                    base = kind.busy_periods(self.sets.hours, kept.share)[0]
+                    gpus = kind.gpus * self.up[number][:, base]
+                    usd[at] -= kept.usd(gpus, self.sets.machines[kept.machine].gpus)
+        for machine, block_usd in prices.fills.block_usd.get((number, on_spot), {}).items():
+            usd[machines == machine] += block_usd
         if number in prices.shares:
             members = self.members[number, on_spot]
             usd = usd + prices.shares[number].usd(self.sets, members, self.up[number])
@@ -224,6 +256,7 @@ class _Found:
     relaxed: Relaxed
     paying: _Inside
     is_near: bool
+    program: Program
 
 
 def _solved(sets: Sets, inside: _Inside, market: _Market, left_s: float) -> _Found | None:
@@ -255,7 +288,8 @@ def _solved(sets: Sets, inside: _Inside, market: _Market, left_s: float) -> _Fou
         frozenset(set().union(*(kinds.used[one] for one in kinds.paying(_MORE_KINDS)))),
         frozenset(options.paying(_MORE_OPTIONS)),
     )
-    return _Found(relaxed, paying, -lost <= _NEGLIGIBLE * max(1.0, solved.bound_usd))
+    is_near = -lost <= _NEGLIGIBLE * max(1.0, solved.bound_usd)
+    return _Found(relaxed, paying, is_near, program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +360,8 @@ def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Pric
     if not len(owner):
         return _Priced(owner, value, value, beside_usd=value)
     run_usd = duals.of("run_choice")[owner]
-    penalty = market.option_usd(prices.gangs, prices.spot) - run_usd
-    alone = market.option_usd(prices.alone, prices.spot) - run_usd
+    penalty = market.option_usd(prices.gangs, prices.spot_gangs) - run_usd
+    alone = market.option_usd(prices.alone, prices.spot_gangs) - run_usd
     inside = np.array(sorted(duals.inside.options), dtype=np.int64)
     value[inside] = duals.solved.option_value
     penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)

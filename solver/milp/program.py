@@ -8,7 +8,7 @@ from ortools.math_opt import model_pb2
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.objective import TERMS
 from solver.milp.objective.terms import TermCost
-from solver.milp.rows import Rows
+from solver.milp.rows import Rows, merged
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import Columns, build_columns
 
@@ -71,19 +71,3 @@ def _add_rows(proto: model_pb2.ModelProto, families: tuple[Rows, ...]) -> None:
     proto.linear_constraint_matrix.row_ids.extend(row.tolist())
     proto.linear_constraint_matrix.column_ids.extend(column.tolist())
     proto.linear_constraint_matrix.coefficients.extend(value.tolist())
-
-
-def merged(families: tuple[Rows, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Join the entries of all families, sorted by row and column, equal positions added up."""
-    starts = np.cumsum([0, *(len(family.keys) for family in families)])
-    row = np.concatenate(
-        [one.entries.row + start for one, start in zip(families, starts[:-1], strict=True)]
-    )
-    column = np.concatenate([one.entries.column for one in families])
-    value = np.concatenate([one.entries.coefficient for one in families])
-    order = np.lexsort((column, row))
-    row, column, value = row[order], column[order], value[order]
-    if len(row) == 0:
-        return row, column, value
-    first = np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
-    return row[first], column[first], np.add.reduceat(value, first)

@@ -6,16 +6,14 @@ option whose forced columns alone lift the relaxed cost above a known plan is in
 
 import math
 from dataclasses import dataclass
-from datetime import timedelta
 
 import numpy as np
-from ortools.math_opt.python import mathopt
 
+from solver.milp.fills import Fill
+from solver.milp.linear import GLOP, HIGHS, LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
 from solver.milp.variables import Block
-
-_SHORTEST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +21,11 @@ class Relaxed:
     """The relaxed optimum: dollars, and per kind and run option its value and its penalty.
 
     A penalty is in dollars: no plan that uses the kind or option costs less than
-    `bound_usd` plus it. `row_usd` are the duals of all rows, in the order of the families.
+    `bound_usd` plus it. `row_usd` are the duals of all rows, in the order of the families,
+    `values` the relaxed plan.
     `groups` and `options` are those that it was solved over, where those are not all;
     `group_penalty_usd` is that of each group beside its kind's, `alone_penalty_usd` that of each
-    run option where no service is on its machine.
+    run option where no service is on its machine. `fills` were rounded to whole nodes.
     """
 
     bound_usd: float
@@ -35,10 +34,12 @@ class Relaxed:
     option_value: Floats
     option_penalty_usd: Floats
     row_usd: Floats
+    values: Floats
     groups: frozenset[int] | None = None
     options: frozenset[int] | None = None
     group_penalty_usd: Floats | None = None
     alone_penalty_usd: Floats | None = None
+    fills: tuple[Fill, ...] = ()
 
 
 def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed | None:
@@ -47,18 +48,13 @@ def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed |
     Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
     nothing is claimed.
     """
-    proto = to_proto(program)
-    proto.variables.integers[:] = [False] * len(proto.variables.integers)
-    model = mathopt.Model.from_model_proto(proto)
-    limit = None if math.isinf(time_limit_s) else timedelta(seconds=max(time_limit_s, _SHORTEST_S))
-    parameters = mathopt.SolveParameters(time_limit=limit)
-    for solver in (mathopt.SolverType.GLOP, mathopt.SolverType.HIGHS):
-        result = mathopt.solve(model, solver, params=parameters)
-        if result.termination.reason is mathopt.TerminationReason.INFEASIBLE:
+    for solver in (GLOP, HIGHS):
+        result = LinearProgram(to_proto(program), solver).solve(time_limit_s)
+        if result.is_infeasible:
             return None
-        if result.termination.reason is mathopt.TerminationReason.OPTIMAL:
-            return _relaxed(program, model, result)
-        if result.termination.limit is mathopt.Limit.TIME:
+        if result.plan is not None:
+            return relaxed_of(program, result.plan)
+        if result.is_out_of_time:
             break
     return _nothing_known(program)
 
@@ -66,23 +62,22 @@ def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed |
 def _nothing_known(program: Program) -> Relaxed:
     kinds, options = np.zeros(len(program.sets.kinds)), np.zeros(len(program.sets.run_options))
     rows = np.zeros(sum(len(family.keys) for family in program.families))
-    return Relaxed(0.0, kinds, kinds, options, options, rows)
+    values = np.zeros(program.columns.size)
+    return Relaxed(0.0, kinds, kinds, options, options, rows, values)
 
 
-def _relaxed(program: Program, model: mathopt.Model, result: mathopt.SolveResult) -> Relaxed:
-    variables = list(model.variables())
-    values, costs = result.variable_values(), result.reduced_costs()
-    duals = result.dual_values()
-    value = np.array([values[variable] for variable in variables])
-    reduced = np.maximum([costs[variable] for variable in variables], 0.0)
+def relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
+    """Read what a relaxed plan says of kinds and run options."""
+    reduced = np.maximum(plan.reduced_usd, 0.0)
     columns = program.columns
     return Relaxed(
-        bound_usd=result.objective_value(),
-        kind_value=_of(value, columns.kind_used),
+        bound_usd=plan.usd,
+        kind_value=_of(plan.values, columns.kind_used),
         kind_penalty_usd=_kind_penalties(program, reduced),
-        option_value=_of(value, columns.option_used),
+        option_value=_of(plan.values, columns.option_used),
         option_penalty_usd=_option_penalties(program, reduced),
-        row_usd=np.array([duals[row] for row in model.linear_constraints()]),
+        row_usd=plan.row_usd,
+        values=plan.values,
     )
 
 

@@ -1,10 +1,11 @@
 """The sets of a program with only some of its groups and run options."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from broker.domain.case import ServingOption
+from solver.milp.fills import Fill
 from solver.milp.sets import Sets
 
 _Item = TypeVar("_Item")
@@ -32,12 +33,25 @@ def restricted(sets: Sets, groups: Collection[int], options: Collection[int]) ->
             training=tuple(one.option for one in kept_options),
         ),
         kinds=tuple(_at(sets.kinds, kind_at)),
+        fills=tuple(_fills(sets.fills, kind_at, machine_at)),
         groups=tuple(
             replace(one, kind=kind_at[one.kind], machine=machine_at[one.machine])
             for one in kept_groups
         ),
         run_options=tuple(replace(one, machine=machine_at[one.machine]) for one in kept_options),
     )
+
+
+def _fills(
+    fills: Sequence[Fill],
+    kind_at: Mapping[int, int],
+    machine_at: Mapping[int, int],
+) -> Iterator[Fill]:
+    """Keep of each fill what is still there."""
+    for one in fills:
+        moved = one.moved(machine_at, kind_at)
+        if moved.machines and moved.parts:
+            yield moved
 
 
 def _on_machines(sets: Sets, machine_at: Mapping[int, int]) -> Sets:

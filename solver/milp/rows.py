@@ -69,3 +69,19 @@ def rows_of(
 def grid(*sizes: int) -> list[Key]:
     """List all positions of a product of sets, the last running fastest."""
     return [tuple(int(part) for part in key) for key in np.ndindex(*sizes)]
+
+
+def merged(families: Sequence[Rows]) -> tuple[Ints, Ints, Floats]:
+    """Join the entries of all families, sorted by row and column, equal positions added up."""
+    starts = np.cumsum([0, *(len(family.keys) for family in families)])
+    row = np.concatenate(
+        [one.entries.row + start for one, start in zip(families, starts[:-1], strict=True)]
+    )
+    column = np.concatenate([one.entries.column for one in families])
+    value = np.concatenate([one.entries.coefficient for one in families])
+    order = np.lexsort((column, row))
+    row, column, value = row[order], column[order], value[order]
+    if len(row) == 0:
+        return row, column, value
+    first = np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
+    return row[first], column[first], np.add.reduceat(value, first)

@@ -17,6 +17,7 @@ from broker.domain.offer import Offer
 from broker.domain.workload import TrainingRun
 from solver.milp.blocks import BlockWindow
 from solver.milp.demands import Demand
+from solver.milp.fills import Fill
 
 Floats = npt.NDArray[np.float64]
 _ROUNDING = 1e-9
@@ -222,7 +223,7 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """All sets of one program, each in a fixed order."""
+    """All sets of one program, each in a fixed order; `fills` are those to round to whole nodes."""
 
     case: Case
     periods: tuple[Period, ...]
@@ -236,6 +237,7 @@ class Sets:
     runs: tuple[TrainingRun, ...]
     run_options: tuple[RunOption, ...]
     handovers: tuple[Handover, ...]
+    fills: tuple[Fill, ...] = ()
     hours: Floats = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

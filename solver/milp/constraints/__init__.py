@@ -27,7 +27,9 @@ from solver.milp.constraints.spot_capacity import spot_capacity
 from solver.milp.constraints.spot_share import spot_share
 from solver.milp.constraints.steady_level import steady_level
 from solver.milp.constraints.steady_limit import steady_limit
+from solver.milp.constraints.steady_whole import steady_whole
 from solver.milp.constraints.upfront_cap import upfront_cap
+from solver.milp.constraints.whole_nodes import whole_nodes
 
 CONSTRAINTS = (
     serve_load,
@@ -43,6 +45,7 @@ CONSTRAINTS = (
     handover_load,
     firm_capacity,
     spot_capacity,
+    whole_nodes,
     split_pools,
     run_choice,
     run_link,
@@ -52,6 +55,7 @@ CONSTRAINTS = (
     run_contiguous,
     kept_replicas,
     steady_level,
+    steady_whole,
     steady_limit,
     quota,
     shared_stock,

@@ -1,10 +1,12 @@
 """A commitment that outlives the horizon pays for itself on services alone, node by node."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, rows_of
-from solver.milp.sets import Level, Sets
-from solver.milp.variables import Columns, replicas_at
+from solver.milp.sets import Floats, Level, Sets
+from solver.milp.variables import Columns, Ints, replicas_at
 
 
 def steady_level(sets: Sets, columns: Columns) -> Rows:
@@ -25,7 +27,10 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
     for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
         parts.append(entries(row, columns.committed_nodes.at(np.array(level.members)), 1.0))
-        parts.extend(_base(sets, columns, row, level))
+        parts.extend(
+            entries(row, column, -sets.groups[group].gpus / machine.gpus * up)
+            for group, column, up in base_of(sets, columns, row, level)
+        )
         used = columns.level_used.at(np.array([row]))
         parts.append(entries(row, used, float(max(machine.owned))))
         upper[row] = 1 - 1 / machine.gpus
@@ -33,9 +38,10 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
     return rows_of("steady_level", keys, parts, upper=upper)
 
 
-def _base(sets: Sets, columns: Columns, row: int, level: Level) -> list[Entries]:
-    gpus = sets.machines[level.machine].gpus
-    parts = []
+def base_of(
+    sets: Sets, columns: Columns, row: int, level: Level
+) -> Iterator[tuple[int, Ints, Floats]]:
+    """Give what is up in the base period: a firm group of the machine, its columns, replicas."""
     for number, group in enumerate(sets.groups):
         if group.machine != level.machine or group.on_spot:
             continue
@@ -45,5 +51,4 @@ def _base(sets: Sets, columns: Columns, row: int, level: Level) -> list[Entries]
             _, column, up = replicas_at(sets, columns, number, base)
         else:
             column, up = columns.kept_replicas.at(number, np.array([row])), np.ones(1)
-        parts.append(entries(row, column, -group.gpus / gpus * up))
-    return parts
+        yield number, column, up

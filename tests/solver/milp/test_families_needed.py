@@ -1,6 +1,6 @@
 """No family may be left out: without it an optimal cost changes, or the check refuses the plan.
 
-Two families are cuts that the others imply: they only make the relaxation tighter. One keeps
+Four families are cuts that the others imply: they only make the relaxation tighter. One keeps
 columns in line that no plan gains by, and is tested with a reward on them.
 """
 
@@ -23,7 +23,7 @@ from solver.milp.optimize import optimum_of
 from solver.milp.program import Program
 
 FAMILIES = [one.__name__ for one in CONSTRAINTS]
-IMPLIED_CUTS = ["fewest_replicas", "run_slots"]
+IMPLIED_CUTS = ["fewest_replicas", "run_slots", "steady_whole", "whole_nodes"]
 NEVER_GAINED_BY = "run_link"
 SEEDS = range(30)
 _WEEK_FROM_SUNDAY = {"start": "2026-12-06", "days": 7, "slot": "24 h"}

@@ -26,9 +26,10 @@ HANDOVER = {"handover_rate", "handover_load"}
 ELSEWHERE = {
     "provider_share": "test_provider_share.py",
     "block_limit": "test_blocks.py",
+    "whole_nodes": "test_fills.py",
 }
 """Families that this case has no rows of, and the file that has them."""
-NONE_HERE = {"provider_share", "block_limit"}
+NONE_HERE = {"provider_share", "block_limit", "whole_nodes"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_every_family_has_its_rows_here() -> None:
     assert {f"test_rows_of_{name}" for name in names - set(ELSEWHERE)} <= set(globals())
     for name, file in ELSEWHERE.items():
         text = (Path(__file__).parent / file).read_text(encoding="utf-8")
-        assert f'lines(program_of(of), "{name}")) == [' in text
+        assert f'lines(program_of(of), "{name}")) == [' in text or f'"{name}") == snap' in text
 
 
 def test_routing_families_and_one_kind_stand_for_each_other(
@@ -335,6 +336,16 @@ steady_level[0]: +1 committed_nodes[1] -0.5 kept_replicas[0,0] -0.5 kept_replica
     +1 level_used[0] <= 0.5
 steady_level[1]: +1 committed_nodes[1] +1 committed_nodes[0] -0.5 kept_replicas[0,1]
     -0.5 kept_replicas[3,1] +1 level_used[1] <= 0.5
+""")
+
+
+def test_rows_of_steady_whole(one_kind_program: Program) -> None:
+    assert rows_text(one_kind_program, "steady_whole") == snapshot("""\
+steady_whole[0]: +1 committed_nodes[1] +1 level_used[0] -1 replicas[0,0] -1 replicas[0,1]
+    -1 replicas[0,2] -1 replicas[3,0] -1 replicas[3,1] <= 0
+steady_whole[1]: +1 committed_nodes[1] +1 committed_nodes[0] +1 level_used[1]
+    -1 replicas[0,0] -1 replicas[0,1] -1 replicas[0,2] -1 replicas[0,3] -1 replicas[0,4]
+    -1 replicas[3,0] -1 replicas[3,1] -1 replicas[3,2] <= 0
 """)
 
 

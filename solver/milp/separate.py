@@ -1,0 +1,140 @@
+"""Where a relaxed plan holds replicas in parts of nodes: the fills whose whole nodes it misses."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from broker.domain.workload import Sharing
+from solver.milp.constraints.whole_nodes import rounding_of
+from solver.milp.fills import Fill
+from solver.milp.program import Program
+from solver.milp.sets import Floats
+from solver.milp.variables import Block
+
+_USED = 1e-4
+_MISSED_NODES = 1e-3
+_MOSTLY = (0.5, 0.999)
+"""Blocks are looked at together of which so much is on the machines, as a share of their kind."""
+
+
+def missed_fills(program: Program, values: Floats) -> tuple[Fill, ...]:
+    """Give fills that need more whole nodes than a relaxed plan has, each with those periods.
+
+    None where several kinds may serve a demand, or services and runs have nodes of their own.
+    """
+    sets = program.sets
+    if not sets.has_one_kind or sets.case.workloads.policy.sharing is Sharing.SPLIT:
+        return ()
+    plan = _Plan(program, values)
+    found = {}
+    for fill in plan.candidates():
+        missed = plan.missed_nodes(fill) > _MISSED_NODES
+        if missed.any():
+            found[fill.what] = replace(fill, periods=tuple(np.flatnonzero(missed).tolist()))
+    return tuple(found.values())
+
+
+class _Plan:
+    """A relaxed plan, read for its nodes and what fills them."""
+
+    def __init__(self, program: Program, values: Floats) -> None:
+        self.sets = program.sets
+        columns = program.columns
+        self.used = _of(values, columns.kind_used)
+        self.replicas = _of(values, columns.replicas)
+        self.free = {
+            True: _of(values, columns.spot_nodes).copy(),
+            False: _of(values, columns.on_demand_nodes)
+            + np.array([machine.owned for machine in self.sets.machines], dtype=float),
+        }
+        for number, one in enumerate(self.sets.committed):
+            bought = float(_of(values, columns.committed_nodes)[number])
+            self.free[False][one.machine] += bought * np.array(one.active, dtype=float)
+        gang_up = _of(values, columns.gang_up)
+        for number, option in enumerate(self.sets.run_options):
+            taken = self.free[option.option.candidate.on_spot]
+            taken[option.machine] -= option.nodes * gang_up[number]
+        self.groups: dict[tuple[int, bool], dict[int, int]] = defaultdict(dict)
+        for at, group in enumerate(self.sets.groups):
+            self.groups[group.kind, group.on_spot][group.machine] = at
+
+    def missed_nodes(self, fill: Fill) -> Floats:
+        """Give by how much a fill needs more nodes than there are, by the shares of the plan."""
+        need = rounding_of(self.sets, fill)
+        missed = need.constant.copy()
+        for machine, share in zip(fill.machines, need.nodes, strict=True):
+            missed -= share * self.free[fill.on_spot][machine]
+        for (kind, own), used, blocks in zip(fill.parts, need.used, need.blocks, strict=True):
+            missed += used * self.used[kind] + self._on(fill, kind)[list(own)] @ blocks
+        return missed
+
+    def _on(self, fill: Fill, kind: int) -> Floats:
+        """Give how much of each block of a kind is on the machines of a fill."""
+        own = self.groups[kind, fill.on_spot]
+        groups = [own[one] for one in fill.machines if one in own]
+        return np.asarray(self.replicas[groups].sum(axis=0))
+
+    def candidates(self) -> Iterator[Fill]:
+        """Look at each machine, at all of a demand, and at all that share machines."""
+        for on_spot in (False, True):
+            used = self._used_machines(on_spot=on_spot)
+            sights: set[tuple[int, ...]] = {(one,) for own in used.values() for one in own}
+            sights |= {tuple(sorted(own)) for own in used.values()}
+            sights |= set(_connected(list(used.values())))
+            for machines in sorted(sights):
+                here = [demand for demand, own in used.items() if own & set(machines)]
+                for gpus in sorted({self.sets.machines[one].gpus for one in machines}):
+                    yield from self._filled(
+                        Fill(machines, gpus, on_spot, (), (), is_together=False), here
+                    )
+
+    def _used_machines(self, *, on_spot: bool) -> dict[int, set[int]]:
+        """Give the machines that each demand uses."""
+        machines: dict[int, set[int]] = defaultdict(set)
+        for number, group in enumerate(self.sets.groups):
+            if group.on_spot is on_spot and self.replicas[number].max(initial=0.0) > _USED:
+                machines[group.demand].add(group.machine)
+        return machines
+
+    def _filled(self, empty: Fill, demands: list[int]) -> Iterator[Fill]:
+        """Fill machines with the blocks of each demand, and of all together."""
+        periods = tuple(range(len(self.sets.periods)))
+        together = [demands] if len(demands) > 1 else []
+        for some in [[one] for one in demands] + together:
+            for share in _MOSTLY:
+                parts = self._parts(some, empty, share)
+                if parts:
+                    yield replace(empty, periods=periods, parts=parts, is_together=len(some) > 1)
+
+    def _parts(
+        self, demands: Sequence[int], empty: Fill, share: float
+    ) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Give the blocks that are mostly on the machines of a fill, by kind."""
+        parts = []
+        for kind, one in enumerate(self.sets.kinds):
+            if one.demand in demands and self.used[kind] > _USED:
+                mostly = self._on(empty, kind) >= max(share * self.used[kind], _USED)
+                mostly[one.blocks :] = False
+                if mostly.any():
+                    parts.append((kind, tuple(np.flatnonzero(mostly).tolist())))
+        return tuple(parts)
+
+
+def _connected(sets: list[set[int]]) -> Iterator[tuple[int, ...]]:
+    """Join sets that have something in common."""
+    left = [set(one) for one in sets]
+    while left:
+        whole = left.pop()
+        grown = True
+        while grown:
+            near = [one for one in left if one & whole]
+            left = [one for one in left if not one & whole]
+            whole = whole.union(*near)
+            grown = bool(near)
+        yield tuple(sorted(whole))
+
+
+def _of(values: Floats, block: Block) -> Floats:
+    return values[block.start : block.start + block.size].reshape(block.upper.shape)

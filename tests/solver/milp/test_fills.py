@@ -1,0 +1,127 @@
+"""Whole nodes: rounding what blocks of replicas fill cuts off parts of nodes, and no plan."""
+
+import itertools
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from inline_snapshot import snapshot
+from random_cases import random_case
+from rows_text import rows_text
+from shared_cases import shared_case
+from solving import objective_usd, same_cost, solution_of
+from two_by_two import two_by_two
+from wide_cases import wide_case
+
+from broker.domain.case import Case
+from solver.milp.build import build_sets
+from solver.milp.fills import Fill, Floats, Rounded, joined, rounded
+from solver.milp.optimize import has_hopeless_workload
+from solver.milp.program import build_program
+from solver.milp.sets import Sets
+from solver.milp.tighten import tighter_fills
+
+ONE_OF_BOTH = Fill((0, 1), 2, False, (0, 1), ((0, (0, 1, 2)),), is_together=False)
+
+
+def test_rows_of_whole_nodes() -> None:
+    """Three blocks of one GPU fill one and a half nodes of two: two nodes, or one and a single."""
+    sets = build_sets(two_by_two(max_groups=1))
+    program = build_program(replace(sets, fills=(ONE_OF_BOTH,)))
+    assert rows_text(program, "whole_nodes") == snapshot("""\
+whole_nodes[0,0]: -1 <= +1 on_demand_nodes[0,0] +1 committed_nodes[0] +1 committed_nodes[1]
+    -1 gang_up[1,0] +1 on_demand_nodes[1,0] -2 gang_up[0,0] +1 kind_used[0] -1 replicas[0,0]
+    -1 replicas[0,1] -1 replicas[0,2] -1 replicas[2,0] -1 replicas[2,1] -1 replicas[2,2]
+whole_nodes[0,1]: 0 <= +1 on_demand_nodes[0,1] +1 committed_nodes[0] +1 committed_nodes[1]
+    -1 gang_up[1,1] +1 on_demand_nodes[1,1] -2 gang_up[0,1] +1 kind_used[0] -1 replicas[0,0]
+    -1 replicas[0,1] -1 replicas[0,2] -1 replicas[2,0] -1 replicas[2,1] -1 replicas[2,2]
+""")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_whole_fleet_is_cut_off(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - a draw, not a secret
+    sizes = tuple(draw.choice((0.25, 0.5, 1.0, 2.0)) for _ in range(draw.choice((1, 2))))
+    parts = tuple(
+        np.array(
+            [[draw.choice((0.125, 0.25, 0.5, 1.0, 1.25))] for _ in range(draw.choice((1, 2, 3)))]
+        )
+        for _ in range(draw.choice((1, 2)))
+    )
+    for is_together in (True, False):
+        need = rounded(parts, sizes, is_together=is_together)
+        for used, up, nodes in _fleets(parts, sizes, one_kind=not is_together):
+            assert _missed(need, used, up, nodes) <= 1e-9
+
+
+def test_a_relaxed_fleet_that_holds_part_of_a_node_is_cut_off() -> None:
+    """Five blocks of a quarter are 1.25 nodes: 2, less one for each block that is elsewhere."""
+    need = rounded((np.full((5, 1), 0.25),), (1.0,), is_together=False)
+    assert (need.used[0][0], need.blocks[0][0, 0]) == (-3.0, 1.0)
+    assert _missed(need, [1.0], [np.ones(5)], [1.25]) == pytest.approx(0.75)
+
+
+def test_fills_change_no_optimal_cost() -> None:
+    changed = found = 0
+    for sets in _drawn():
+        program = build_program(sets)
+        fills = tighter_fills(program, time.monotonic() + 60)
+        with_fills = build_program(replace(sets, fills=fills))
+        usd = objective_usd(program, solution_of(program))
+        least_usd = objective_usd(with_fills, solution_of(with_fills))
+        found += bool(fills)
+        changed += usd != least_usd and not same_cost(usd, least_usd)
+    assert found > 10
+    assert changed == 0
+
+
+def test_fills_of_one_look_are_joined_by_their_periods() -> None:
+    early, late = (replace(ONE_OF_BOTH, periods=own) for own in ((0, 2), (1, 2)))
+    assert joined((early, late)) == (replace(ONE_OF_BOTH, periods=(0, 1, 2)),)
+
+
+def test_a_fill_moves_with_what_is_still_there() -> None:
+    assert ONE_OF_BOTH.moved({1: 0}, {0: 3}) == replace(
+        ONE_OF_BOTH, machines=(0,), parts=((3, (0, 1, 2)),)
+    )
+
+
+def _fleets(
+    parts: tuple[Floats, ...], sizes: tuple[float, ...], *, one_kind: bool
+) -> Iterator[tuple[list[float], list[Floats], list[float]]]:
+    """List fleets of whole nodes that hold what is up."""
+    blocks = [len(own) for own in parts]
+    for flat in itertools.product((0.0, 1.0), repeat=sum(blocks)):
+        up = np.split(np.array(flat), np.cumsum(blocks)[:-1])
+        if one_kind and sum(bool(own.any()) for own in up) > 1:
+            continue
+        taken = sum(float(x @ own[:, 0]) for x, own in zip(up, parts, strict=True))
+        for nodes in itertools.product(range(6), repeat=len(sizes)):
+            if np.dot(nodes, sizes) >= taken:
+                yield [float(own.any()) for own in up], up, [float(one) for one in nodes]
+
+
+def _missed(need: Rounded, used: list[float], up: list[Floats], nodes: list[float]) -> float:
+    held = sum(share[0] * one for share, one in zip(need.nodes, nodes, strict=True))
+    asked = float(need.constant[0])
+    for one, own, x, blocks in zip(used, need.used, up, need.blocks, strict=True):
+        asked += float(own[0]) * one + float(x @ blocks[:, 0])
+    return asked - float(held)
+
+
+def _drawn() -> Iterator[Sets]:
+    cases: list[Case] = [
+        *(random_case(seed, machines=(4, 6)) for seed in range(25)),
+        *(shared_case(seed) for seed in range(8)),
+        *(wide_case(seed) for seed in range(4)),
+    ]
+    for one in cases:
+        policy = one.workloads.policy.model_copy(update={"max_groups": 1})
+        sets = build_sets(
+            replace(one, workloads=one.workloads.model_copy(update={"policy": policy}))
+        )
+        if not has_hopeless_workload(sets):
+            yield sets
