@@ -8,6 +8,7 @@ that any search has found and that keeps its rules, as the independent check see
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -21,6 +22,7 @@ from broker.planning.bare_plan import keeps_rules, violations
 from broker.planning.searches import Budget, run_all
 from broker.planning.strategies import Choice, Strategy, why_none
 from broker.planning.strategy_search import Compared, JointSearch, StrategySearches
+from broker.planning.watching import Watched
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
@@ -36,13 +38,14 @@ class Solved:
     """The joint plan's parts, and what is told of the strategies beside it.
 
     `unknown` names the strategies for which the time was up before a plan was found; `remarks` say
-    why others have none.
+    why others have none. `was_ended` tells that a person ended the search.
     """
 
     joint: Optimum
     comparisons: tuple[Comparison, ...] = ()
     unknown: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    was_ended: bool = False
 
 
 def solve_beside(
@@ -65,16 +68,22 @@ def solve_beside(
     every = (joint, *strategies)
     alike = [_alike(one, every[:at]) for at, one in enumerate(every)]
     narrower = [one for one, same in zip(every, alike, strict=True) if same is None][1:]
-    with SolverPool(workers=WORKERS) as pool:
+    watched = Watched(progress)
+    with closing(watched), SolverPool(workers=WORKERS) as pool, watched.interrupts():
         budget = Budget(time.monotonic() + budget_s, WORKERS, len(narrower))
-        first = JointSearch(joint, limits, pool, budget)
+        watched.on_end = budget.end
+        first = JointSearch(joint, limits, pool, budget, watched.watcher)
         beside = StrategySearches(first, replace(limits, gap_fraction=gap), pool, budget)
         searches = [first.run(), *(beside.run(one) for one in narrower)]
-        ends_at_s = budget.ends_at_s + _GRACE_S
-        found = run_all(searches, lambda done: progress(f"solved: {done.name}"), ends_at_s)
+        found = run_all(
+            searches,
+            lambda done: progress(f"solved: {done.name}"),
+            lambda: budget.ends_at_s + _GRACE_S,
+        )
     solved, *compared = _with_each_others_plans(_of_every(every, alike, found))
     return Solved(
         joint=_joint_optimum(solved, limits),
+        was_ended=watched.was_ended,
         comparisons=tuple(_comparison(one, gap) for one in compared if _is_known(one)),
         unknown=tuple(one.strategy.name.value for one in compared if not _is_known(one)),
         remarks=tuple(

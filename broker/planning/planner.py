@@ -144,7 +144,9 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
         yield from _hopeless(report, optimum)
         return
     yield from report.warnings
-    if optimum.ran_out_of_time:
+    if solved.was_ended and optimum.ran_out_of_time:
+        yield "the search was ended by hand before the gap was reached"
+    elif optimum.ran_out_of_time:
         yield "the time limit ended the search before the gap was reached"
     if solved.unknown:
         unknown = ", ".join(solved.unknown)

@@ -61,6 +61,10 @@ class Budget:
         """Give the seconds that are left to all."""
         return max(0.0, self.ends_at_s - self.clock())
 
+    def end(self) -> None:
+        """Leave no time to those that have not begun."""
+        self.ends_at_s = min(self.ends_at_s, self.clock())
+
     def take_share_s(self) -> float:
         """Give a search its part of what is left, as the ones still to come take theirs."""
         share_s = self.left_s * min(1.0, self.workers / max(1, self.searches))
@@ -115,12 +119,12 @@ def outcome(pending: Future[_ResultT]) -> _ResultT | None:
 def run_all(
     searches: Sequence[Search[_ResultT]],
     on_done: Callable[[_ResultT], None],
-    gives_up_at_s: float = math.inf,
+    gives_up_at_s: Callable[[], float] = lambda: math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[_ResultT]:
     """Run searches to their ends; the results are in the order of the searches.
 
-    From `gives_up_at_s` on nothing is waited for: every search goes on with what there is.
+    From `gives_up_at_s()` on nothing is waited for: every search goes on with what there is.
     """
     results: dict[int, _ResultT] = {}
     waiting: dict[Pending, list[int]] = {}  # several may wait for one thing
@@ -135,7 +139,7 @@ def run_all(
     for number in range(len(searches)):
         advance(number)
     while waiting:
-        left_s = gives_up_at_s - clock()
+        left_s = gives_up_at_s() - clock()
         timeout_s = None if math.isinf(left_s) else max(0.0, left_s)
         done, _ = wait(waiting, timeout=timeout_s, return_when=FIRST_COMPLETED)
         for future in sorted(done or waiting, key=waiting.__getitem__):

@@ -18,6 +18,7 @@ from ortools.math_opt import (
     sparse_containers_pb2,
 )
 from ortools.math_opt.core.python import solver as core
+from pybind11_abseil.status import StatusNotOk  # type: ignore[import-untyped] # no stubs
 
 from solver.milp.rows import Rows, merged
 from solver.milp.sets import Floats
@@ -83,14 +84,17 @@ class LinearProgram:
         parameters.time_limit.FromTimedelta(
             timedelta(seconds=min(max(limit_s, _SHORTEST_S), _LONGEST_S))
         )
-        result = self._solver.solve(
-            parameters,
-            model_parameters_pb2.ModelSolveParametersProto(),
-            None,
-            callback_pb2.CallbackRegistrationProto(),
-            None,
-            None,
-        )
+        try:
+            result = self._solver.solve(
+                parameters,
+                model_parameters_pb2.ModelSolveParametersProto(),
+                None,
+                callback_pb2.CallbackRegistrationProto(),
+                None,
+                None,
+            )
+        except StatusNotOk:  # GLOP gave up on the numbers
+            return LinearResult()
         return self._read(result)
 
     def _read(self, result: result_pb2.SolveResultProto) -> LinearResult:

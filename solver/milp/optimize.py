@@ -34,6 +34,7 @@ from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
 _FIRST_PLAN_SHARE = 0.25
@@ -74,11 +75,17 @@ class _Known:
         return float(self.program.cost @ self.solution.values)
 
 
-def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> Optimum:
-    """Plan a case to the gap or the time limit.
+def optimize(
+    case: Case,
+    limits: Limits,
+    clock: Monotonic = time.monotonic,
+    watch: Watch | None = None,
+) -> Optimum:
+    """Plan a case to the gap, the time limit, or until whoever watches ends the search.
 
     A demand or run without any option has no plan at all; then no solver is asked.
     """
+    watch = watch or Watch()
     ends_at = clock() + limits.time_limit_s
     pruned = prune(case)
     sets = build_sets(pruned.case)
@@ -87,10 +94,13 @@ def optimize(case: Case, limits: Limits, clock: Monotonic = time.monotonic) -> O
     relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return _none(0.0, ran_out_of_time=False)
+    watch.saw(bound_usd=relaxed.bound_usd)
     sets = replace(sets, fills=relaxed.fills)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
+    if known is not None:
+        watch.saw(best_usd=known.usd)
     left = _left(limits, (ends_at - clock()) * _SOLVER_SHARE)
-    known, bound_usd, is_done = _improved(sets, relaxed, known, left)
+    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch)
     if known is None:
         return _none(bound_usd, ran_out_of_time=not is_done)
     solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
@@ -151,11 +161,13 @@ def _with_one_kind(case: Case) -> Case:
 
 
 def _improved(
-    sets: Sets, relaxed: Relaxed, known: _Known | None, limits: Limits
+    sets: Sets, relaxed: Relaxed, known: _Known | None, *, limits: Limits, watch: Watch
 ) -> tuple[_Known | None, float, bool]:
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
         return known, relaxed.bound_usd, True
+    if known is not None and watch.is_ended():
+        return known, relaxed.bound_usd, False
     beyond_usd = math.inf
     if known is not None:
         left = possible(sets, relaxed, known.usd)
@@ -166,7 +178,7 @@ def _improved(
         rest, hint = build_program(sets), None
     if has_hopeless_workload(rest.sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
-    solution, polished = _proof_and_polish(rest, limits, hint)
+    solution, polished = _proof_and_polish(rest, limits, hint, _capped(watch, beyond_usd))
     if polished is not None:
         known = _better(known, _Known(rest, polished))
     if not is_plan(solution):
@@ -183,18 +195,28 @@ def _better(known: _Known | None, found: _Known) -> _Known:
 
 
 def _proof_and_polish(
-    rest: Program, limits: Limits, hint: Floats | None
+    rest: Program, limits: Limits, hint: Floats | None, watch: Watch
 ) -> tuple[Solution, Solution | None]:
     """Solve the rest; meanwhile, with the other core, place the known plan's choices better."""
     model = to_proto(rest).SerializeToString()
     if hint is None:
-        return solve_model(model, limits), None
-    polish = Beside(lambda: solve_model(with_kinds_of(rest, hint), limits, hint))
-    solution = solve_model(model, limits, hint)
+        return solve_model(model, limits, watch=watch), None
+    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
+    fixed = with_kinds_of(rest, hint)
+    polish = Beside(lambda: solve_model(fixed, limits, hint, best_only))
+    solution = solve_model(model, limits, hint, watch)
     if solution.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE):
         return solution, None
     polished = polish.result()
     return solution, polished if polished is not None and is_plan(polished) else None
+
+
+def _capped(watch: Watch, most_usd: float) -> Watch:
+    """Tell of a part of the program: no bound is above what the rest may cost."""
+    return Watch(
+        lambda best, bound: watch.saw(best_usd=best, bound_usd=min(bound, most_usd)),
+        watch.is_ended,
+    )
 
 
 def _hint(known: _Known, program: Program) -> Floats | None:

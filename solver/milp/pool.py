@@ -8,12 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import ParamSpec, Self, TypeVar
 
 from broker.domain.case import Case
 from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
 from solver.milp.solve import Limits
+from solver.milp.watch import Watch
 
 _P = ParamSpec("_P")
 _ResultT = TypeVar("_ResultT")
@@ -34,9 +35,11 @@ class SolverPool:
     def __exit__(self, *exc: object) -> None:
         self.stop()
 
-    def optimize(self, case: Case, limits: Limits) -> Future[Optimum]:
-        """Start to plan a case."""
-        return self.submit(optimize, case, limits)
+    def optimize(
+        self, case: Case, limits: Limits, watcher: Connection | None = None
+    ) -> Future[Optimum]:
+        """Start to plan a case; `watcher` is the child's end of a pipe (see `watched`)."""
+        return self.submit(watched, case, limits, watcher)
 
     def relaxed_bound_usd(self, case: Case) -> Future[float]:
         """Start to compute what a case costs at least; infinity where it has no plan."""
@@ -54,6 +57,15 @@ class SolverPool:
         for process in list((self._pool._processes or {}).values()):  # noqa: SLF001 - no public way
             process.terminate()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def watched(case: Case, limits: Limits, watcher: Connection | None) -> Optimum:
+    """Plan a case and send each better plan and bound, in dollars; any message ends the search."""
+    if watcher is None:
+        return optimize(case, limits)
+    with watcher:
+        watch = Watch(lambda best, bound: watcher.send((best, bound)), watcher.poll)
+        return optimize(case, limits, watch=watch)
 
 
 def _begin() -> None:

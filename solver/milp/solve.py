@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from ortools.math_opt import model_pb2
@@ -11,11 +13,14 @@ from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
 from solver.milp.beside import Beside
+from solver.milp.highs_log import bounds_of, last_solution
 from solver.milp.sets import Floats
 from solver.milp.start import NOWHERE, Start
+from solver.milp.watch import Watch
 
 _GRACE = 0.1
 _GRACE_S = 2.0
+_LOOK_S = 0.2
 
 
 class Outcome(StrEnum):
@@ -46,19 +51,53 @@ class Solution:
     bound_usd: float
 
 
-def solve_model(model: bytes, limits: Limits, hint: Floats | None = None) -> Solution:
+def solve_model(
+    model: bytes, limits: Limits, hint: Floats | None = None, watch: Watch | None = None
+) -> Solution:
     """Solve a serialized model to the gap or the time limit; NaN in a hint says nothing.
 
-    HiGHS takes neither `threads` nor an interrupt through MathOpt: run it in a child process
-    where it must be stoppable. Now and then it passes its limit by far; then it is left alone, and
-    nothing is known.
+    HiGHS takes neither `threads` nor an interrupt through MathOpt. Where it passes its limit by
+    far, or the watch ends the search, it is left alone, and the best that it has told counts.
     """
+    watch = watch or Watch()
     wait_s = limits.time_limit_s * (1 + _GRACE) + _GRACE_S
-    solution = Beside(lambda: _solved(model, limits, hint)).result(wait_s)
-    return solution or Solution(Outcome.NO_SOLUTION, np.zeros(0), 0.0)
+    with TemporaryDirectory(prefix="gpubroker-", ignore_cleanup_errors=True) as folder:
+        told = _Told(Path(folder) / "solutions", watch)
+        job = Beside(lambda: _solved(model, limits, hint, told))
+        waited_s = 0.0
+        while waited_s < wait_s and not watch.is_ended():
+            step_s = min(_LOOK_S, wait_s - waited_s)
+            solution = job.result(step_s)
+            if solution is not None:
+                return solution
+            waited_s += step_s
+        return told.so_far(model)
 
 
-def _solved(model: bytes, limits: Limits, hint: Floats | None) -> Solution:
+class _Told:
+    """What the solver has told so far."""
+
+    def __init__(self, path: Path, watch: Watch) -> None:
+        self.path = path
+        self.watch = watch
+        self.bound_usd = 0.0
+
+    def read(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            found = bounds_of(line)
+            if found is not None:
+                self.bound_usd = max(self.bound_usd, found[0])
+                self.watch.saw(best_usd=found[1], bound_usd=found[0])
+
+    def so_far(self, model: bytes) -> Solution:
+        columns = len(model_pb2.ModelProto.FromString(model).variables.ids)
+        values = last_solution(self.path, columns)
+        if values is None:
+            return Solution(Outcome.NO_SOLUTION, np.zeros(0), self.bound_usd)
+        return Solution(Outcome.FEASIBLE, values, self.bound_usd)
+
+
+def _solved(model: bytes, limits: Limits, hint: Floats | None, told: _Told) -> Solution:
     proto = model_pb2.ModelProto.FromString(model)
     problem = mathopt.Model.from_model_proto(proto)
     variables = list(problem.variables())
@@ -66,11 +105,24 @@ def _solved(model: bytes, limits: Limits, hint: Floats | None) -> Solution:
         time_limit=timedelta(seconds=limits.time_limit_s),
         relative_gap_tolerance=limits.gap_fraction,
         random_seed=limits.seed,
-        # HiGHS does not look at the clock while it detects symmetry, which takes half a minute.
-        highs=highs_pb2.HighsOptionsProto(bool_options={"mip_detect_symmetry": False}),
+        highs=highs_pb2.HighsOptionsProto(
+            # HiGHS does not look at the clock while it detects symmetry: half a minute.
+            bool_options={
+                "mip_detect_symmetry": False,
+                "mip_improving_solution_save": True,
+                "mip_improving_solution_report_sparse": True,
+            },
+            string_options={"mip_improving_solution_file": str(told.path)},
+        ),
     )
     hints = mathopt.ModelSolveParameters(solution_hints=_hints(variables, hint))
-    result = mathopt.solve(problem, mathopt.SolverType.HIGHS, params=parameters, model_params=hints)
+    result = mathopt.solve(
+        problem,
+        mathopt.SolverType.HIGHS,
+        params=parameters,
+        model_params=hints,
+        msg_cb=told.read,
+    )
     outcome = _outcome(result)
     bound = result.dual_bound()
     if outcome in (Outcome.INFEASIBLE, Outcome.NO_SOLUTION):

@@ -84,7 +84,7 @@ def _different(ways: Sequence[_Loose]) -> list[_Loose]:
 def _run(ground: Ground, searches: Sequence[Search[_ResultT]]) -> list[_ResultT]:
     """Run searches, and give up what is not done soon after the time is up."""
     ends_at_s = ground.ends_at_s + GRACE_S
-    return run_all(searches, lambda _: None, gives_up_at_s=ends_at_s, clock=ground.clock)
+    return run_all(searches, lambda _: None, gives_up_at_s=lambda: ends_at_s, clock=ground.clock)
 
 
 def _ways_alone(prober: Prober, names: Sequence[str]) -> list[_Loose]:

@@ -102,7 +102,10 @@ def test_when_the_time_is_up_a_search_goes_on_without_what_it_waits_for() -> Non
         return "late"
 
     found = run_all(
-        [search(), search(), late()], lambda _: None, gives_up_at_s=budget.ends_at_s, clock=clock
+        [search(), search(), late()],
+        lambda _: None,
+        gives_up_at_s=lambda: budget.ends_at_s,
+        clock=clock,
     )
     assert found == [None, None, "late"]
 
