@@ -130,6 +130,12 @@ def _print(
     stale = sum(row.seen.stale for row in found.rows)
     if stale and output == "table":
         terminal.note(f"{stale:,} of them, marked !, are too old to plan with")
+    examples = {row.place.provider for row in found.rows if row.seen.evidence == "example"}
+    if examples:
+        terminal.note(
+            f"{', '.join(sorted(examples))} is an example, at invented prices: no plan uses it "
+            "unless policy.providers.allow names it"
+        )
 
 
 def _told(found: "OfferSelection") -> str:

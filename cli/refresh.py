@@ -37,7 +37,7 @@ def refresh(
 
     terminal = Terminal.of(context)
     service = open_planning(terminal)
-    total = len(set(provider)) if provider else len(service.providers)
+    total = len(set(provider)) if provider else len(service.asked(recorded=recorded))
     with terminal.progress("refreshing", total) as advance:
         report = service.refresh(
             provider, recorded=recorded, on_done=lambda outcome: advance(outcome.provider)

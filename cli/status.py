@@ -30,7 +30,11 @@ def status(
     """
     # Imported here, so that `--help` is quick.
     from broker.planning.query import OfferQuery  # noqa: PLC0415 - see above
-    from broker.planning.shown import status_facts, status_rows  # noqa: PLC0415 - see above
+    from broker.planning.shown import (  # noqa: PLC0415 - see above
+        kind_rows,
+        status_facts,
+        status_rows,
+    )
     from broker.reports.status_view import coverage_report  # noqa: PLC0415 - see above
 
     terminal = Terminal.of(context)
@@ -43,7 +47,8 @@ def status(
     if form == "table":
         _show(terminal, found, rows, whole=not (gpu or provider))
     else:
-        terminal.show(coverage_report(found.cells, rows, facts=status_facts(found)), form)
+        facts, kinds = status_facts(found), kind_rows(found)
+        terminal.show(coverage_report(found.cells, rows, kinds, facts=facts), form)
     _explain(terminal, rows)
 
 
@@ -67,8 +72,10 @@ def _show_jobs(terminal: Terminal, form: FormatName) -> None:
 def _show(
     terminal: Terminal, found: "CatalogStatus", rows: "tuple[StatusRow, ...]", *, whole: bool
 ) -> None:
-    from broker.reports.status_view import (  # noqa: PLC0415 - keeps `--help` quick
+    from broker.planning.shown import kind_rows  # noqa: PLC0415 - keeps `--help` quick
+    from broker.reports.status_view import (  # noqa: PLC0415 - the same
         gpus_table,
+        kinds_table,
         matrix_table,
         providers_table,
     )
@@ -80,6 +87,8 @@ def _show(
     if found.cells:
         terminal.write("\n")
         terminal.show(gpus_table(found.cells), "table")
+        terminal.write("\n")
+        terminal.show(kinds_table(kind_rows(found)), "table")
 
 
 def _explain(terminal: Terminal, rows: "tuple[StatusRow, ...]") -> None:

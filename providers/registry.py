@@ -47,11 +47,18 @@ _ADAPTERS: Mapping[str, str] = MappingProxyType(
 PROVIDERS = tuple(_ADAPTERS)
 """The ids in data, policies and sheets."""
 
+_EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {"example-contract": "providers.sheet.example:ExampleContract"}
+)
+
+EXAMPLES = tuple(_EXAMPLES)
+"""What only recordings have, beside the providers: invented prices of kinds that nobody lists."""
+
 
 def adapters(
     specs: "Specs", settings: Settings, names: Iterable[str] = PROVIDERS
 ) -> "tuple[Adapter, ...]":
-    """Make the adapters of the providers named, which are in PROVIDERS."""
+    """Make the adapters of those named, which are in PROVIDERS or EXAMPLES."""
     return tuple(_make(name)(specs, access(name, settings)) for name in names)
 
 
@@ -67,5 +74,5 @@ def access(name: str, settings: Settings) -> Access:
 
 
 def _make(name: str) -> _MakeAdapter:
-    module, _, cls = _ADAPTERS[name].partition(":")
+    module, _, cls = {**_ADAPTERS, **_EXAMPLES}[name].partition(":")
     return cast("_MakeAdapter", getattr(import_module(module), cls))

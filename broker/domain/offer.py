@@ -48,12 +48,13 @@ class Payment(StrEnum):
 
 
 class Evidence(StrEnum):
-    """How a price came to us."""
+    """How a price came to us. An `example` is invented: it shows a form, and nobody sells at it."""
 
     LIVE = "live"
     RECORDED = "recorded"
     COMPOSED = "composed"
     SHEET = "sheet"
+    EXAMPLE = "example"
 
 
 class Link(StrEnum):

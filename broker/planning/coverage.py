@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broker.catalog.listing import Listing, Name, Named, Number
-from broker.domain.offer import Evidence, PriceKind
-from broker.planning.freshness import Freshness
+from broker.domain.offer import PriceKind
+from broker.planning.freshness import AGELESS, Freshness
 from broker.reports.rows import CoverageRow
 
 _S_PER_H = 3600
@@ -58,7 +58,7 @@ def stale_offers(listing: Listing, freshness: Freshness) -> NDArray[np.bool_]:
     is_spot = listing.named(Name.PRICE_KIND).any_of(frozenset({PriceKind.SPOT.value}))
     limit_s = np.where(is_spot, freshness.spot.total_seconds(), freshness.other.total_seconds())
     is_old = now_s - listing.numbers(Number.OBSERVED_S) > limit_s
-    ages = ~listing.named(Name.EVIDENCE).any_of(frozenset({Evidence.SHEET.value}))
+    ages = ~listing.named(Name.EVIDENCE).any_of(frozenset(one.value for one in AGELESS))
     return np.where(np.isnan(last_s), is_old & ages, last_s < now_s)
 
 

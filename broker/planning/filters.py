@@ -5,12 +5,13 @@ from datetime import timedelta
 
 from broker.domain.certifications import certification_code
 from broker.domain.horizon import Horizon
-from broker.domain.offer import UNKNOWN_REGION, Offer, Payment, PriceKind
+from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, Payment, PriceKind
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import AllowDeny, Policy
 from broker.planning.freshness import Freshness, is_stale
 
 __all__ = [
+    "EXAMPLE",
     "PLANNED_KINDS",
     "Freshness",
     "is_allowed_region",
@@ -19,6 +20,9 @@ __all__ = [
     "why_no_block",
     "why_not",
 ]
+
+EXAMPLE = "example offer, not asked for by name"
+"""The reason why what nobody sells is not planned with."""
 
 PLANNED_KINDS = (
     PriceKind.ON_DEMAND,
@@ -78,6 +82,12 @@ def is_allowed_region(offer: Offer, regions: AllowDeny) -> bool:
     return not names & denied and (not allowed or bool(names & allowed))
 
 
+def _is_unasked_example(offer: Offer, policy: Policy, _: Freshness) -> bool:
+    """Keep out what is invented; a policy that allows all providers does not ask for it."""
+    asked = {name.lower() for name in policy.providers.allow}
+    return offer.provenance.evidence is Evidence.EXAMPLE and not provider_names(offer) & asked
+
+
 def _codes(names: Iterable[str]) -> set[str]:
     return {certification_code(name) for name in names}
 
@@ -111,6 +121,7 @@ def _is_beyond_commitments(offer: Offer, policy: Policy, _: Freshness) -> bool:
 
 
 _FILTERS: tuple[tuple[str, Filter], ...] = (
+    (EXAMPLE, _is_unasked_example),
     ("provider not allowed", _is_denied_provider),
     ("region unknown", lambda offer, _, __: offer.place.region == UNKNOWN_REGION),
     (

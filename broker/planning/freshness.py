@@ -5,6 +5,9 @@ from datetime import datetime, timedelta
 
 from broker.domain.offer import Evidence, Offer, PriceKind
 
+AGELESS = frozenset({Evidence.SHEET, Evidence.EXAMPLE})
+"""The evidence of prices that only their own last day makes old."""
+
 NEVER = timedelta.max
 """The limit of recordings: they are for trying out, and are dated by their facts."""
 
@@ -25,11 +28,11 @@ class Freshness:
 def is_stale(offer: Offer, freshness: Freshness) -> bool:
     """Tell whether a price is past its own last day, or older than its kind may be.
 
-    A sheet's rows without a last day do not age.
+    A sheet's rows without a last day do not age, nor do examples.
     """
     seen = offer.provenance
     if seen.valid_until is not None:
         return seen.valid_until < freshness.as_of
-    if seen.evidence is Evidence.SHEET:
+    if seen.evidence in AGELESS:
         return False
     return freshness.as_of - seen.observed_at > freshness.limit(offer.price_kind)

@@ -36,7 +36,7 @@ from providers.kit.adapter import Adapter
 from providers.kit.http import live_client
 from providers.kit.recorded import recorded_client
 from providers.kit.secrets import Secrets, secrets_of
-from providers.registry import PROVIDERS, adapters
+from providers.registry import EXAMPLES, PROVIDERS, adapters
 
 
 class PlanningService:
@@ -77,6 +77,10 @@ class PlanningService:
     def providers(self) -> tuple[str, ...]:
         """Name every provider that can be asked."""
         return PROVIDERS
+
+    def asked(self, *, recorded: bool) -> tuple[str, ...]:
+        """Name all that a refresh asks; only recordings have examples."""
+        return (*PROVIDERS, *EXAMPLES) if recorded else PROVIDERS
 
     def refresh(
         self,
@@ -228,11 +232,12 @@ class PlanningService:
 
     def _adapters(self, names: Iterable[str] | None, *, recorded: bool) -> tuple[Adapter, ...]:
         """Make adapters; those that read recordings ask without keys, as the recordings are."""
-        wanted = frozenset(self.specs.providers.of(name) for name in names or PROVIDERS)
-        _check_providers(wanted, set(PROVIDERS))
+        known = self.asked(recorded=recorded)
+        wanted = frozenset(self.specs.providers.of(name) for name in names or known)
+        _check_providers(wanted, set(known))
         if not recorded:
             check_known(self.settings)
-        chosen = tuple(name for name in PROVIDERS if name in wanted)
+        chosen = tuple(name for name in known if name in wanted)
         settings = self.settings
         given = settings.model_copy(update={"keys": {}}) if recorded else settings
         return adapters(self.specs, given, chosen)
@@ -260,6 +265,11 @@ def open_service(settings: Settings, clock: Clock = system_clock) -> PlanningSer
 
 def _check_providers(names: Iterable[str], known: set[str]) -> None:
     for name in sorted(names):
+        if name.lower() in set(EXAMPLES) - known:
+            raise ConfigurationError(
+                f"{name!r} is an example, which nobody can be asked for",
+                hint=f"the recordings have it: gpubroker refresh --recorded --provider {name}",
+            )
         if name.lower() not in known:
             near = get_close_matches(name.lower(), known) or sorted(known)
             raise ConfigurationError(

@@ -3,15 +3,30 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from broker.catalog.runs import RunOutcome
+from broker.domain.offer import Evidence, PriceKind
 from broker.planning.offers import CatalogStatus
 from broker.planning.refresh import RefreshReport
 from broker.reports.formats import Plain, plain
-from broker.reports.rows import CoverageRow, RefreshRow, StatusRow
+from broker.reports.rows import CoverageRow, KindRow, RefreshRow, StatusRow
 
 NEVER = "never"
 """The last run of a provider that had none."""
+
+CALLED: Mapping[PriceKind, tuple[str, ...]] = MappingProxyType(
+    {
+        PriceKind.ON_DEMAND: ("pay as you go", "by the hour"),
+        PriceKind.SPOT: ("interruptible", "preemptible", "marketplace bids", "DWS flex-start"),
+        PriceKind.RESERVED: ("reserved instances", "committed use (CUD)", "monthly plans"),
+        PriceKind.SAVINGS_PLAN: ("savings plans", "committed spend"),
+        PriceKind.CAPACITY_BLOCK: ("capacity blocks", "DWS calendar mode"),
+        PriceKind.CONTRACT: ("private quotes, from a price sheet",),
+        PriceKind.OWNED: ("your own hardware, from a price sheet",),
+    }
+)
+"""The words of providers for what is bought in each price kind."""
 
 _S_PER_H = 3600
 
@@ -46,6 +61,23 @@ def status_rows(status: CatalogStatus) -> tuple[StatusRow, ...]:
     return tuple(
         _status_row(name, runs.get(name), [cell for cell in status.cells if cell.provider == name])
         for name in status.providers
+    )
+
+
+def kind_rows(status: CatalogStatus) -> tuple[KindRow, ...]:
+    """Tell of each price kind what there is; nobody sells what is owned, so it may be left out."""
+    rows = [_kind_row(kind, status.cells) for kind in PriceKind]
+    return tuple(row for row in rows if row.offers or row.price_kind != PriceKind.OWNED)
+
+
+def _kind_row(kind: PriceKind, cells: Iterable[CoverageRow]) -> KindRow:
+    of = [cell for cell in cells if cell.price_kind == kind and cell.offers]
+    return KindRow(
+        price_kind=kind.value,
+        offers=sum(cell.offers for cell in of),
+        examples=sum(cell.evidence.get(Evidence.EXAMPLE, 0) for cell in of),
+        sellers=len({cell.provider for cell in of if set(cell.evidence) != {Evidence.EXAMPLE}}),
+        called=CALLED[kind],
     )
 
 

@@ -98,9 +98,10 @@ def _kind(row: OfferRow) -> str:
     price, terms = row.price, row.terms
     if terms.block_lengths_h:
         return words.block(terms.block_starts_at, terms.block_lengths_h)
-    return words.price_kind(
+    said = words.price_kind(
         price.price_kind, terms.term_months, terms.payment, terms.commitment_scope
     )
+    return f"{said}, example" if row.seen.evidence == "example" else said
 
 
 def _age(row: OfferRow) -> str:

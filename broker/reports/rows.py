@@ -192,6 +192,20 @@ class CoverageRow:
 
 
 @dataclass(frozen=True, slots=True)
+class KindRow:
+    """What the catalog holds of one price kind, and how providers call what falls under it.
+
+    `examples` of the `offers` are invented; `sellers` counts the providers of the others.
+    """
+
+    price_kind: str
+    offers: int
+    examples: int
+    sellers: int
+    called: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StatusRow:
     """What the catalog holds of one provider: offers by price kind, ages in hours, what is held.
 

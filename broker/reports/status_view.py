@@ -3,11 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from broker.reports import words
 from broker.reports.formats import Column, Plain, Report, RowT
-from broker.reports.rows import CoverageRow, StatusRow
+from broker.reports.layout import Fit
+from broker.reports.rows import CoverageRow, KindRow, StatusRow
 
+_Covered = TypeVar("_Covered", CoverageRow, StatusRow)
+_EXAMPLE = "example"
 _KINDS = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block", "contract", "owned")
 
 
@@ -23,10 +27,11 @@ class Line:
 def coverage_report(
     cells: tuple[CoverageRow, ...],
     providers: tuple[StatusRow, ...],
+    kinds: tuple[KindRow, ...],
     *,
     facts: Mapping[str, Plain],
 ) -> Report[CoverageRow]:
-    """Write the whole matrix for a machine, and the providers beside it."""
+    """Write the whole matrix for a machine, the providers and the price kinds beside it."""
     return Report(
         schema="gpubroker.status/1",
         name="coverage",
@@ -34,7 +39,7 @@ def coverage_report(
         rows=cells,
         columns=(),
         facts=facts,
-        beside={"providers": providers},
+        beside={"providers": providers, "price_kinds": kinds},
     )
 
 
@@ -42,6 +47,7 @@ def providers_table(
     providers: tuple[StatusRow, ...], cells: Sequence[CoverageRow]
 ) -> Report[StatusRow]:
     """Show each provider: offers by price kind, what is held or stale, the oldest, the last run."""
+    cells = _sold(cells)
     columns = (
         Column[StatusRow]("provider", lambda row: row.provider),
         *(_kind_count(kind) for kind in _kinds(cells)),
@@ -54,11 +60,23 @@ def providers_table(
         ),
         Column[StatusRow]("last run", lambda row: row.last_run.replace("_", " "), spare=2),
     )
-    return _table(StatusRow, providers, columns)
+    return _table(StatusRow, _sold(providers), columns)
+
+
+def kinds_table(kinds: tuple[KindRow, ...]) -> Report[KindRow]:
+    """Show each price kind: its offers, by how many it is sold, how providers call it."""
+    columns = (
+        Column[KindRow]("price kind", lambda row: _heading(row.price_kind)),
+        Column[KindRow]("offers", lambda row: _count(row.offers), "right"),
+        Column[KindRow]("by", lambda row: _count(row.sellers), "right"),
+        Column[KindRow]("what is so called, or counts as it", _called, fit=Fit.WRAP),
+    )
+    return _table(KindRow, kinds, columns)
 
 
 def gpus_table(cells: Sequence[CoverageRow]) -> Report[Line]:
     """Show each GPU model: by how many it is sold, offers by price kind, held ones, the oldest."""
+    cells = _sold(cells)
     lines = _grouped(cells, lambda cell: (cell.gpu, ""))
     columns = (
         Column[Line]("GPU", lambda line: line.name),
@@ -73,6 +91,7 @@ def gpus_table(cells: Sequence[CoverageRow]) -> Report[Line]:
 
 def matrix_table(cells: Sequence[CoverageRow]) -> Report[Line]:
     """Show each GPU model of each provider: offers by price kind, and the oldest of each kind."""
+    cells = _sold(cells)
     lines = _grouped(cells, lambda cell: (cell.gpu, cell.provider))
     columns = (
         Column[Line]("GPU", lambda line: line.name),
@@ -81,6 +100,20 @@ def matrix_table(cells: Sequence[CoverageRow]) -> Report[Line]:
         Column[Line]("held", lambda line: _count(_held(line.cells)), "right"),
     )
     return _table(Line, lines, columns)
+
+
+def _called(row: KindRow) -> str:
+    said = ", ".join(row.called)
+    if not row.examples:
+        return said
+    which = "all of these are examples" if row.examples == row.offers else "some are examples"
+    return f"{said}; {which}, which nobody sells"
+
+
+def _sold(rows: Sequence[_Covered]) -> tuple[_Covered, ...]:
+    """Leave out what has nothing but examples, unless that is all there is."""
+    sold = tuple(row for row in rows if set(row.evidence) != {_EXAMPLE})
+    return sold or tuple(rows)
 
 
 def _table(

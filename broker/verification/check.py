@@ -68,6 +68,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "price_kinds": policy.price_kinds,
         "whole_nodes": policy.whole_nodes,
         "places": policy.places,
+        "examples": policy.examples,
         "certifications": policy.certifications,
         "commitment_terms": policy.commitment_terms,
         "budget": policy.budget,

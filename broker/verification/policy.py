@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from broker.domain.certifications import certification_code
-from broker.domain.offer import UNKNOWN_REGION, Offer
+from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import AllowDeny
 from broker.verification.costs import to_micro_usd
@@ -48,6 +48,16 @@ def places(facts: Facts) -> Iterator[Finding]:
             problem = _refusal(names, rule)
             if problem:
                 yield Finding(one.purchase.id, f"{what} {problem}")
+
+
+def examples(facts: Facts) -> Iterator[Finding]:
+    """Buy an example, which nobody sells, only where the policy allows it by its name."""
+    allowed = {entry.casefold() for entry in facts.case.workloads.policy.providers.allow}
+    for one in facts.bought:
+        is_named = not allowed.isdisjoint(_provider_names(one.offer))
+        if one.offer.provenance.evidence is Evidence.EXAMPLE and not is_named:
+            message = f"is an example, and the policy does not name {one.offer.provider!r}"
+            yield Finding(one.purchase.id, message)
 
 
 def _provider_names(offer: Offer) -> set[str]:

@@ -142,6 +142,11 @@ def recordings(provider: str) -> tuple[Recording, ...]:
     return recordings_in(_root() / provider)
 
 
+def recorded_file(folder: str, name: str) -> bytes:
+    """Read a file that lies beside the recordings and is none itself, such as a price sheet."""
+    return (_root() / folder / name).read_bytes()
+
+
 def recordings_in(folder: Traversable) -> tuple[Recording, ...]:
     """Read the recordings in a folder, in the order of their names.
 

@@ -17,7 +17,8 @@ def test_coverage_adds_up_to_the_offers(filled: Gpubroker) -> None:
 
 
 def test_the_tables_have_a_column_for_each_price_kind_that_there_is(filled: Gpubroker) -> None:
-    providers, models = filled("status").out.split("\n\n")
+    providers, models, kinds = filled("status").out.split("\n\n")
+    assert max(map(len, kinds.splitlines())) <= 80
     for table, heading in ((providers, "provider"), (models, "GPU")):
         head, _, *lines = table.splitlines()
         assert head.split()[0] == heading

@@ -22,7 +22,7 @@ from broker.planning.explaining.compared import other_plan, proven_usd
 from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
-from broker.planning.filters import why_no_block
+from broker.planning.filters import EXAMPLE, why_no_block
 from broker.planning.filters import why_not as first_rule
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
@@ -80,7 +80,7 @@ def _find(ground: Ground, name: str) -> tuple[Offer, Quarantined | None]:
 
 def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
     """Put the rule's own value beside what the offer has."""
-    if rule == "provider not allowed":
+    if rule in {"provider not allowed", EXAMPLE}:
         yield f"policy.providers: {_said(policy.providers.allow, policy.providers.deny)}"
     elif rule == "region not allowed":
         place = offer.place

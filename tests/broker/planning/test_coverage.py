@@ -56,7 +56,7 @@ def test_columns_are_as_stale_as_their_offers() -> None:
         else an_offer(name=f"{kind}-{evidence}-{seen}", kind=kind, evidence=evidence,
                       seen_at=after(seen))
         for kind in (PriceKind.SPOT, PriceKind.ON_DEMAND)
-        for evidence in (Evidence.LIVE, Evidence.SHEET)
+        for evidence in (Evidence.LIVE, Evidence.SHEET, Evidence.EXAMPLE)
         for seen in (0, 24, 14 * 24, 15 * 24)
         for last in (None, 14 * 24, 16 * 24)
     ]  # fmt: skip

@@ -1,8 +1,8 @@
 from collections.abc import Mapping
 
 from broker.reports.formats import FlatRow, Report, as_table
-from broker.reports.rows import CoverageRow, StatusRow
-from broker.reports.status_view import gpus_table, matrix_table, providers_table
+from broker.reports.rows import CoverageRow, KindRow, StatusRow
+from broker.reports.status_view import gpus_table, kinds_table, matrix_table, providers_table
 
 KINDS = ("on_demand", "spot", "reserved", "savings_plan", "capacity_block")
 PROVIDERS = ("primeintellect", "digitalocean", *(f"provider-{number:02}" for number in range(23)))
@@ -95,4 +95,27 @@ def test_a_cell_of_the_matrix_has_its_count_and_the_age_of_its_oldest_offer() ->
         ["A10", "acme", "3", "4d", "·", "·"],
         ["H100-SXM", "acme", "3", "5h", "·", "2"],
         ["H100-SXM", "zenith", "·", "3", "30h!", "·"],
+    ]
+
+
+def test_examples_are_no_coverage_of_the_market_unless_there_is_nothing_else() -> None:
+    invented = CoverageRow("sample", "H100-SXM", "contract", 2, 0, 1.0, 1.0, {"example": 2}, {})
+    cells = [cell("acme", "H100-SXM", "on_demand"), invented]
+    assert printed(gpus_table(cells)) == printed(gpus_table(cells[:1]))
+    assert [line.split()[1] for line in printed(matrix_table(cells))[2:]] == ["acme"]
+    assert [line.split()[1] for line in printed(matrix_table([invented]))[2:]] == ["sample"]
+
+
+def test_each_price_kind_has_its_offers_and_the_words_of_providers() -> None:
+    kinds = (
+        KindRow("spot", 1234, 0, 17, ("interruptible", "bids")),
+        KindRow("capacity_block", 0, 0, 0, ("blocks",)),
+        KindRow("contract", 3, 3, 0, ("quotes",)),
+        KindRow("contract", 4, 3, 1, ("quotes",)),
+    )
+    assert [" ".join(line.split()) for line in printed(kinds_table(kinds))[2:]] == [
+        "spot 1,234 17 interruptible, bids",
+        "block · · blocks",
+        "contract 3 · quotes; all of these are examples, which nobody sells",
+        "contract 4 1 quotes; some are examples, which nobody sells",
     ]

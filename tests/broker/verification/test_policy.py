@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from broker.domain.case import Case
-from broker.domain.offer import Limits, Place
+from broker.domain.offer import Evidence, Limits, Place
 from broker.domain.plan import Plan
 from broker.verification.check import check
 
@@ -94,6 +94,18 @@ def test_a_contract_without_a_term_is_refused(plan: Plan, case: Case) -> None:
     changes = {"offers": endless.offers, "purchases": _bought(plan, endless, 3, 4)}
     found = check(plan.model_copy(update=changes), endless)
     assert ("price_kinds", "lab-month") in {(one.rule, one.subject) for one in found}
+
+
+def test_an_example_is_bought_only_where_the_policy_names_it(under: Under) -> None:
+    for changes, found in (
+        ({}, {"p5-spot"}),
+        ({"policy.providers": {"allow": ["lab", "AWS"], "deny": []}}, set[str]()),
+    ):
+        plan, case = under(changes)
+        seen = case.offers[1].provenance.model_copy(update={"evidence": Evidence.EXAMPLE})
+        invented = _with_offer(case, 1, {"provenance": seen})
+        checked = check(plan.model_copy(update={"offers": invented.offers}), invented)
+        assert {one.subject for one in checked if one.rule == "examples"} == found
 
 
 @pytest.mark.parametrize(
