@@ -11,7 +11,7 @@ from export_plans import Parts, bought, machine, plan, served, trained
 from tiny_cases import run_entry, service_entry
 
 from broker.domain.gpu import Precision
-from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
+from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, PriceKind
 from broker.domain.plan import Plan
 from broker.planning.service import open_service
 from broker.settings import load_settings
@@ -72,6 +72,8 @@ def _telling(offers: Sequence[Offer]) -> Iterator[Offer]:
     for one in offers:
         shape = one.hardware.shape
         if one.price_kind not in _PLANNED or one.place.region == UNKNOWN_REGION:
+            continue
+        if one.provenance.evidence is Evidence.EXAMPLE:
             continue
         if shape.gpu_count.denominator > 1:
             continue
