@@ -87,7 +87,7 @@ def profile(  # noqa: PLR0913 - one parameter an option
 def _is_name(text: str) -> bool:
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - keeps `--help` quick
 
-    from broker.domain.workload import Name  # noqa: PLC0415 - the same
+    from broker.domain.parts import Name  # noqa: PLC0415 - the same
 
     try:
         TypeAdapter(Name).validate_python(text)

@@ -1,7 +1,7 @@
 """Candidates: a workload on a shape in a layout, with what it needs and what it gives."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
@@ -144,6 +144,37 @@ class TrainingCandidate(Frozen):
     band: ErrorBand
     assumptions: tuple[str, ...] = ()
     hours: RunHours | None = None
+
+
+class BatchCandidate(Frozen):
+    """A batch job on whole nodes of one shape, each full of replicas that work on their own.
+
+    `precision`, `layout`, `memory` and `concurrency` (requests in flight) are those of a replica,
+    `replicas` are on each node. `tokens_per_s` counts all nodes while they are up, safety margin
+    and expected losses already taken off; `useful_share` is the part of the up time that those
+    leave. `startup_s` is paid each time that the nodes start.
+    """
+
+    id: str
+    run: str
+    shape: Shape
+    nodes: Annotated[int, Field(ge=1)]
+    on_spot: bool
+    precision: Precision
+    layout: Layout
+    replicas: Annotated[int, Field(ge=1)]
+    concurrency: float
+    memory: MemoryUse
+    tokens_per_s: Annotated[float, Field(gt=0)]
+    useful_share: Share
+    startup_s: float
+    label: Label
+    band: ErrorBand
+    assumptions: tuple[str, ...] = ()
+
+
+GangCandidate: TypeAlias = TrainingCandidate | BatchCandidate
+"""What a gang of whole nodes does: a training run, or a batch job."""
 
 
 class Refusal(Frozen):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from broker.domain.candidate import ServingCandidate, TrainingCandidate
+from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.domain.offer import Offer
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import Workloads
@@ -31,11 +31,14 @@ class ServingOption:
 
 @dataclass(frozen=True, slots=True)
 class TrainingOption:
-    """A way to do a run: a candidate on a machine, and what it costs to bring the data there."""
+    """A way to do a run: a candidate on a machine, and what it costs to bring the data there.
+
+    A run is a training run, a batch job, or one day of a daily batch job.
+    """
 
     run: str
     machine: str
-    candidate: TrainingCandidate
+    candidate: GangCandidate
     egress_usd: Decimal
 
 

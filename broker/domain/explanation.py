@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from broker.domain.parts import Name
 from broker.domain.plan import Status
 from broker.domain.quantities import Frozen, SignedUsd, Usd
-from broker.domain.workload import Name
 
 SCHEMA = "gpubroker.explanation/1"
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from broker.domain.candidate import ServingCandidate, TrainingCandidate
+from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import Frozen, Instant, Usd
 from broker.domain.workload import Workloads
@@ -91,14 +91,22 @@ class RunStep(Frozen):
 
 
 class TrainingAssignment(Frozen):
-    """A run on whole nodes of one machine. `tokens` is the work that the steps finish."""
+    """A run on whole nodes of one machine. `tokens` is the work that the steps finish.
+
+    A run is a training run, a batch job, or one day of a daily batch job (`job@2026-12-01`).
+    """
 
     run: str
     machine: str
     on_spot: bool
-    candidate: TrainingCandidate
+    candidate: GangCandidate
     steps: tuple[RunStep, ...]
     tokens: float
+
+    @property
+    def workload(self) -> str:
+        """Name the workload that the run belongs to: a daily batch job has a run for each day."""
+        return self.run.partition("@")[0]
 
 
 class Term(StrEnum):

@@ -6,24 +6,23 @@ The fields are those of the workloads file. Durations and sizes are written with
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from broker.domain.batch import BatchJob, BatchRun
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
 from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import Payment, PriceKind
-from broker.domain.quantities import Duration, Frozen, Instant, Share, SizeGb, Usd
+from broker.domain.parts import Count, DataSet, Name, Positive, Window
+from broker.domain.quantities import Duration, Frozen, Instant, Share, Usd
 
 SCHEMA = "gpubroker.workloads/1"
 _SHARE_SLACK = 1e-6
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
-Positive = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -116,22 +115,6 @@ class Holding(Frozen):
     until: Instant | None = None
 
 
-class Window(Frozen):
-    """When a run may work."""
-
-    earliest: Instant
-    deadline: Instant
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.deadline <= self.earliest:
-            raise ValueError(
-                f"deadline {self.deadline:%Y-%m-%d %H:%M} is not after "
-                f"earliest {self.earliest:%Y-%m-%d %H:%M}; move one of them"
-            )
-        return self
-
-
 class Checkpointing(Frozen):
     """How a run saves its state; `auto` is the Young/Daly interval."""
 
@@ -149,13 +132,6 @@ class HardwareWish(Frozen):
     gpu_models: tuple[str, ...] = ()
     min_inter_node_gbit_per_s: Annotated[float, Field(ge=0)] = 0
     gpus: Annotated[tuple[Count, ...], Field(min_length=1)] = (8, 16, 32, 64)
-
-
-class DataSet(Frozen):
-    """Where a run's data lies (provider/region) and how large it is, in GB."""
-
-    at: str
-    size: SizeGb
 
 
 class Method(StrEnum):
@@ -347,6 +323,10 @@ class Service(Frozen):
         return self
 
 
+Run: TypeAlias = TrainingRun | BatchRun
+"""Work that a gang of whole nodes finishes inside a window."""
+
+
 class Workloads(Frozen):
     """One workloads file."""
 
@@ -357,15 +337,23 @@ class Workloads(Frozen):
     inventory: tuple[Holding, ...] = ()
     training: tuple[TrainingRun, ...] = ()
     services: tuple[Service, ...] = ()
+    batch: tuple[BatchJob, ...] = ()
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """List what gangs do: the training runs, then the batch jobs, a daily one day by day."""
+        jobs = (run for job in self.batch for run in job.runs(self.horizon))
+        return (*self.training, *jobs)
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
         names = [run.name for run in self.training] + [one.name for one in self.services]
+        names += [job.name for job in self.batch]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"the name {twice[0]!r} is used twice; each workload needs its own")
         if not names:
-            raise ValueError("there is no workload; add an entry under services or training")
+            raise ValueError("there is no workload; add an entry under services, training or batch")
         return self
 
 

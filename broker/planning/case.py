@@ -7,19 +7,30 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
-from broker.domain.candidate import Refusal, ServingCandidate, TrainingCandidate
+from broker.domain.batch import BatchRun
+from broker.domain.candidate import (
+    BatchCandidate,
+    GangCandidate,
+    Refusal,
+    ServingCandidate,
+    TrainingCandidate,
+)
 from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, PriceKind, Shape, SpotTerms, Virtualization
 from broker.domain.plan import RejectedCount
 from broker.domain.quantities import quantize_usd
-from broker.domain.workload import Holding, Service, TrainingRun, Workloads
+from broker.domain.workload import Holding, Run, Service, Workloads
+from broker.planning.batch_work import days_left_out, owner_of, works_of
 from broker.planning.filters import Freshness, why_no_block, why_not
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.specs.load import Specs
+from solver.sizing.batch import BatchWork
 
 _Candidate = TypeVar("_Candidate")
 _Sized = tuple[list[_Candidate], list[Refusal]]
+
+_BatchKey = tuple[str, BatchWork, Shape, SpotTerms | None]
 
 _RTT_STEPS_PER_S = 100
 """Round trips are rounded up to 10 ms, so that places at one distance share their candidates."""
@@ -54,12 +65,14 @@ def build_case(
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
     builder = _Options(workloads, specs, tally, own)
+    builder.warnings.update(days_left_out(workloads))
+    runs = workloads.runs
     serving: list[ServingOption] = []
     training: list[TrainingOption] = []
     for machine, markets in _markets(plannable, owned).items():
         for service in workloads.services:
             serving.extend(builder.serving(service, machines[machine], markets))
-        for run in workloads.training:
+        for run in runs:
             training.extend(builder.training(run, machines[machine], markets))
     case = Case(
         workloads=workloads,
@@ -190,11 +203,14 @@ class _Options:
             for region in service.users
         }
         for name in {*(model for one in workloads.services for model in one.models)} | {
-            run.model for run in workloads.training
+            one.model for one in workloads.runs
         }:
             specs.llm(name)  # an unknown one is refused before anything is sized
         self._serving: dict[tuple[str, Shape, float], _Sized[ServingCandidate]] = {}
         self._training: dict[tuple[str, Shape, SpotTerms | None], _Sized[TrainingCandidate]] = {}
+        self._batch: dict[_BatchKey, _Sized[BatchCandidate]] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._work = works_of(workloads)
 
     def serving(
         self, service: Service, machine: Offer, markets: _Markets
@@ -220,20 +236,18 @@ class _Options:
                         service.name, user_region, machine.machine, on_spot, candidate
                     )
 
-    def training(
-        self, run: TrainingRun, machine: Offer, markets: _Markets
-    ) -> Iterable[TrainingOption]:
+    def training(self, run: Run, machine: Offer, markets: _Markets) -> Iterable[TrainingOption]:
         """Give the options of a run on a machine, firm and spot."""
         reason = _unfit_hardware(run, machine)
         if reason is not None:
-            self.tally.add(f"{run.name}: {reason}", machine.key)
+            self._leave_out(run, reason, machine)
             return
         egress_usd = self._egress_usd(run, machine)
         ways: list[SpotTerms | None] = [None] if markets.firm else []
         if markets.spot is not None and run.restartable:
             ways.append(markets.spot.spot or SpotTerms())
         for spot in ways:
-            for candidate in self._sized_training(run, machine, spot):
+            for candidate in self._sized_run(run, machine, spot):
                 yield TrainingOption(run.name, machine.machine, candidate, egress_usd)
 
     def _sized_serving(
@@ -248,9 +262,11 @@ class _Options:
             self._refuse(service.name, refusals, machine)
         return candidates
 
-    def _sized_training(
-        self, run: TrainingRun, machine: Offer, spot: SpotTerms | None
-    ) -> list[TrainingCandidate]:
+    def _sized_run(
+        self, run: Run, machine: Offer, spot: SpotTerms | None
+    ) -> Sequence[GangCandidate]:
+        if isinstance(run, BatchRun):
+            return self._sized_batch(run, machine, spot)
         shape = machine.hardware.shape
         key = (run.name, shape, spot)
         if key not in self._training:
@@ -261,11 +277,31 @@ class _Options:
         limit = machine.hardware.max_cluster_nodes
         return [one for one in candidates if limit is None or one.nodes <= limit]
 
-    def _refuse(self, workload: str, refusals: Sequence[Refusal], machine: Offer) -> None:
-        reason = refusals[0].reason if refusals else "nothing fits"
-        self.tally.add(f"{workload}: {reason.replace('_', ' ')}", machine.key)
+    def _sized_batch(
+        self, run: BatchRun, machine: Offer, spot: SpotTerms | None
+    ) -> list[BatchCandidate]:
+        """Size a batch job once for all of its days that are alike; it needs no cluster."""
+        shape, work = machine.hardware.shape, self._work[run.name]
+        key = (run.job.name, work, shape, spot)
+        if key not in self._batch:
+            self._batch[key] = self.sizer.batch(run.job, work, shape, spot=spot)
+        candidates, refusals = self._batch[key]
+        if not candidates:
+            self._leave_out(run, _reason(refusals), machine)
+        return candidates
 
-    def _egress_usd(self, run: TrainingRun, machine: Offer) -> Decimal:
+    def _leave_out(self, run: Run, reason: str, machine: Offer) -> None:
+        """Count a machine that a run cannot use, once for all days of a batch job."""
+        told = f"{owner_of(run)}: {reason}"
+        if (told, machine.key) not in self._told:
+            self.tally.add(told, machine.key)
+        if isinstance(run, BatchRun):
+            self._told.add((told, machine.key))
+
+    def _refuse(self, workload: str, refusals: Sequence[Refusal], machine: Offer) -> None:
+        self.tally.add(f"{workload}: {_reason(refusals)}", machine.key)
+
+    def _egress_usd(self, run: Run, machine: Offer) -> Decimal:
         if run.data is None or run.data.size == 0:
             return Decimal(0)
         provider, _, region = run.data.at.partition("/")
@@ -283,7 +319,14 @@ def _is_wanted(gpu_models: Sequence[str], machine: Offer) -> bool:
     return not wanted or machine.hardware.shape.gpu.lower() in wanted
 
 
-def _unfit_hardware(run: TrainingRun, machine: Offer) -> str | None:
+def _reason(refusals: Sequence[Refusal]) -> str:
+    return refusals[0].reason.replace("_", " ") if refusals else "nothing fits"
+
+
+def _unfit_hardware(run: Run, machine: Offer) -> str | None:
+    if isinstance(run, BatchRun):
+        wanted = _is_wanted(run.job.gpu_models, machine)
+        return None if wanted else "GPU model not wanted"
     hardware, wish = machine.hardware, run.hardware
     if not _is_wanted(wish.gpu_models, machine):
         return "GPU model not wanted"

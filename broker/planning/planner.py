@@ -17,6 +17,8 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
+from broker.domain.workload import Workloads
+from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
 from broker.planning.strategies import Strategy
@@ -199,10 +201,12 @@ def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
             if (service.name, region) not in served and service.users[region] > 0:
                 found = True
                 yield f"{service.name} cannot serve {region}: {_why(report, service.name)}"
-    for run in case.workloads.training:
-        if run.name not in done:
+    told: set[str] = set()
+    for run in case.workloads.runs:
+        if run.name not in done and owner_of(run) not in told:
             found = True
-            yield f"{run.name} fits nowhere: {_why(report, run.name)}"
+            told.add(owner_of(run))
+            yield f"{run.name} fits nowhere: {_why(report, owner_of(run))}"
     if not found:
         rules = ", ".join(_rules_in_force(case)) or "the stock that the offers state"
         yield f"each workload fits somewhere, but not all together; what limits them: {rules}"
@@ -224,9 +228,18 @@ def _rules_in_force(case: Case) -> Iterator[str]:
             yield f"services[{number}].availability.max_provider_share {share:g}"
     for number, quota in enumerate(workloads.quotas):
         yield f"quotas[{number}] {quota.gpus} GPUs of {quota.provider}"
+    yield from _windows_in_force(workloads)
+
+
+def _windows_in_force(workloads: Workloads) -> Iterator[str]:
     for number, run in enumerate(workloads.training):
         first, last = run.window.earliest, run.window.deadline
         yield f"training[{number}].window {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+    for number, job in enumerate(workloads.batch):
+        if job.window is None:
+            yield f"batch[{number}].by {job.by}"
+        else:
+            yield f"batch[{number}].window.deadline {job.window.deadline:%Y-%m-%d %H:%M}"
 
 
 def _why(report: CaseReport, workload: str) -> str:

@@ -100,7 +100,7 @@ def _references(text: str) -> tuple[str, ...]:
 
 def _data(plan: Plan, charged: Sequence[Charge]) -> list[PlannedLine]:
     """Name what the data of runs costs on its way, by run."""
-    at = {one.name: one.data.at.partition("/")[0] for one in plan.workloads.training if one.data}
+    at = {one.name: one.data.at.partition("/")[0] for one in plan.workloads.runs if one.data}
     runs = sorted({one.run for one in charges(plan) if one.run})
     return [
         PlannedLine(

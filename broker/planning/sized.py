@@ -5,11 +5,13 @@ The formulas stand in solver/sizing; the user's own measurements, where there ar
 
 from dataclasses import dataclass
 
-from broker.domain.candidate import Refusal, ServingCandidate, TrainingCandidate
+from broker.domain.batch import BatchJob
+from broker.domain.candidate import BatchCandidate, Refusal, ServingCandidate, TrainingCandidate
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.workload import Service, TrainingRun
 from broker.specs.load import Specs
+from solver.sizing.batch import BatchWork, batch_candidates
 from solver.sizing.margins import SafetyMargin
 from solver.sizing.measured import NO_NUMBERS, OwnNumbers
 from solver.sizing.measured_candidates import serving_with_own, training_with_own
@@ -86,6 +88,26 @@ class Sizer:
             spot=spot,
             safety_margin=self.safety_margin,
             own=self.own,
+        )
+
+    def batch(
+        self, job: BatchJob, work: BatchWork, shape: Shape, *, spot: SpotTerms | None
+    ) -> tuple[list[BatchCandidate], list[Refusal]]:
+        """Size a run of a batch job on whole nodes; `spot` None is firm capacity.
+
+        Own numbers are of services under a latency objective, and correct nothing here.
+
+        Raises:
+            ConfigurationError: the model or the GPU is not known.
+        """
+        return batch_candidates(
+            job,
+            work,
+            shape,
+            gpu=self.specs.gpu(shape.gpu),
+            model=self.specs.llm(job.model),
+            spot=spot,
+            safety_margin=self.safety_margin,
         )
 
 

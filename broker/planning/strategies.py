@@ -86,7 +86,7 @@ def unserved(case: Case) -> tuple[str, ...]:
             for region, share in service.users.items()
         )
     ]
-    return (*services, *(run.name for run in case.workloads.training if run.name not in done))
+    return (*services, *(run.name for run in case.workloads.runs if run.name not in done))
 
 
 def why_none(strategy: Strategy) -> str:

@@ -3,6 +3,7 @@
     traffic=1.3                  the traffic of every service, times a factor
     traffic.SERVICE=0.8          that of one service
     deadline.RUN=2026-12-20      the end of a run's window
+    deadline.JOB=08:00           the time by which a daily batch job is done
     provider.NAME=off            no offer of a provider, or of provider:tier; `on` allows it again
     price.WHAT=0.9x              prices times a factor, by the hour and upfront: WHAT is a GPU
                                  model, a provider, a machine or the key of an offer
@@ -140,10 +141,13 @@ def _times(figures: object, factor: float) -> object:
 
 
 def _with_deadline(draft: _Draft, run: str, value: str) -> _Draft:
-    runs = names_in(draft.data, "training")
-    if run not in runs:
-        raise unknown("run", run, runs)
-    return replace(draft, data=with_value(draft.data, f"training.{run}.window.deadline", value))
+    runs, jobs = names_in(draft.data, "training"), names_in(draft.data, "batch")
+    if run not in (*runs, *jobs):
+        raise unknown("run", run, (*runs, *jobs))
+    where = f"training.{run}" if run in runs else f"batch.{run}"
+    daily = run in jobs and value_at(draft.data, f"{where}.by") is not None
+    end = "by" if daily else "window.deadline"
+    return replace(draft, data=with_value(draft.data, f"{where}.{end}", value))
 
 
 def _with_provider(draft: _Draft, name: str, value: str) -> _Draft:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from broker.domain.errors import ConfigurationError
 from broker.domain.load import CURVE, SERIES
 from broker.domain.workload import SCHEMA, Workloads
+from broker.planning.batch_names import check_batch, check_window
 from broker.planning.traces import with_traces
 from broker.specs.load import Specs
 
@@ -24,7 +25,6 @@ TODAY = "today"
 _HORIZON, _START = "horizon", "start"
 _SHOWN_VALUE = 60
 _LATER = {
-    "batch": "batch jobs",
     "max_share_per_provider": "a share per provider",
     "min_zones": "a number of zones",
 }
@@ -180,6 +180,7 @@ def check_names(workloads: Workloads, specs: Specs) -> None:
         if quota.gpu is not None:
             _known(specs.gpu, quota.gpu, f"quotas[{number}].gpu")
     _check_training(workloads, specs)
+    check_batch(workloads, specs, _known)
 
 
 def _check_services(workloads: Workloads, specs: Specs) -> None:
@@ -199,14 +200,7 @@ def _check_training(workloads: Workloads, specs: Specs) -> None:
         _known(specs.llm, run.model, f"training[{number}].model")
         for gpu in run.hardware.gpu_models:
             _known(specs.gpu, gpu, f"training[{number}].hardware.gpu_models")
-        if run.window.deadline <= horizon.start or run.window.earliest >= horizon.end:
-            raise ConfigurationError(
-                f"training[{number}].window: {run.window.earliest:%Y-%m-%d} to "
-                f"{run.window.deadline:%Y-%m-%d} lies outside the horizon, "
-                f"{horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}",
-                hint="move the window or the horizon so that they overlap; take a run out of the "
-                "file once it is done",
-            )
+        check_window(f"training[{number}].window", run.window, horizon)
 
 
 def _kind(data: object) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from broker.domain.candidate import BatchCandidate, GangCandidate
 from broker.domain.chosen_model import chosen_model
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
@@ -86,7 +87,7 @@ def work_rows(plan: Plan) -> tuple[WorkRow, ...]:
     """List services, then runs."""
     return (
         *(_serving_row(one, chosen_model(plan, one)) for one in plan.serving),
-        *(_training_row(one) for one in plan.training),
+        *(_training_row(days) for days in _days(plan.training)),
     )
 
 
@@ -133,7 +134,9 @@ def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]
     names = {
         one.service for one in plan.serving if (one.machine, one.on_spot) == (machine, on_spot)
     }
-    names |= {one.run for one in plan.training if (one.machine, one.on_spot) == (machine, on_spot)}
+    names |= {
+        one.workload for one in plan.training if (one.machine, one.on_spot) == (machine, on_spot)
+    }
     return sorted(names)
 
 
@@ -164,25 +167,43 @@ def _serving_row(one: ServingAssignment, model: str) -> WorkRow:
     )
 
 
-def _training_row(one: TrainingAssignment) -> WorkRow:
+def _days(training: Sequence[TrainingAssignment]) -> list[list[TrainingAssignment]]:
+    """Gather the days of a batch job that are done alike; every other run is alone."""
+    alike: dict[tuple[str, str, str], list[TrainingAssignment]] = {}
+    for one in training:
+        alike.setdefault((one.workload, one.machine, one.candidate.id), []).append(one)
+    return list(alike.values())
+
+
+def _training_row(days: Sequence[TrainingAssignment]) -> WorkRow:
+    one = days[0]
     candidate = one.candidate
-    hours = sum((step.to_at - step.from_at).total_seconds() for step in one.steps) / 3600
+    steps = [step for day in days for step in day.steps]
+    hours = sum((step.to_at - step.from_at).total_seconds() for step in steps) / 3600
+    in_pieces = f"{hours:.0f} h in {len(steps)} piece{'s' * (len(steps) > 1)}"
     return WorkRow(
-        workload=one.run,
+        workload=one.workload,
         model="",
         user_region="",
         machine=one.machine,
         market="spot" if one.on_spot else "firm",
         layout=str(candidate.layout),
-        precision="",
+        precision=candidate.precision.value if isinstance(candidate, BatchCandidate) else "",
         fewest=candidate.nodes,
         most=candidate.nodes,
         gpus=int(candidate.shape.gpu_count),
-        from_at=one.steps[0].from_at,
-        to_at=one.steps[-1].to_at,
-        rate=f"{candidate.tokens_per_s:,.0f} tokens/s, MFU {candidate.mfu:.0%}",
+        from_at=min(step.from_at for step in steps),
+        to_at=max(step.to_at for step in steps),
+        rate=_gang_rate(candidate),
         memory_gib=candidate.memory.used_gib,
         memory_available_gib=candidate.memory.available_gib,
-        latency=f"{hours:.0f} h in {len(one.steps)} piece{'s' * (len(one.steps) > 1)}",
+        latency=in_pieces + (f" over {len(days)} days" if len(days) > 1 else ""),
         label=candidate.label.value,
     )
+
+
+def _gang_rate(candidate: GangCandidate) -> str:
+    rate = f"{candidate.tokens_per_s:,.0f} tokens/s"
+    if isinstance(candidate, BatchCandidate):
+        return f"{rate}, {candidate.replicas} replica{'s' * (candidate.replicas > 1)} a node"
+    return f"{rate}, MFU {candidate.mfu:.0%}"

@@ -67,6 +67,7 @@ def heading(plan: Plan, title: str = "Purchase plan", snapshot: str = "") -> Tex
     horizon = plan.workloads.horizon
     names = [run.name for run in plan.workloads.training]
     names += [service.name for service in plan.workloads.services]
+    names += [job.name for job in plan.workloads.batch]
     text = Text(title, style="bold")
     text.append(
         f"  {horizon.start:%Y-%m-%d} to {horizon.end:%Y-%m-%d}, "

@@ -13,6 +13,7 @@ import numpy as np
 from broker.domain.case import Case
 from broker.domain.plan import Plan, Status
 from broker.verification import (
+    batch,
     blocks,
     capacity,
     commitments,
@@ -62,6 +63,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "windows": runs.windows,
         "interruptions": runs.interruptions,
         "tokens": runs.tokens,
+        "batch_replicas": batch.batch_replicas,
         "quotas": limits.quotas,
         "limits": limits.limits,
         "stock": limits.stock,
@@ -86,6 +88,7 @@ DEMAND_RULES: Mapping[str, Rule] = MappingProxyType(
         "min_replicas": load.min_replicas,
         "start_up": handover.start_up,
         "runs": runs.runs,
+        "batch_days": batch.batch_days,
     }
 )
 """The rules that ask for something: an infeasible plan meets none of them."""

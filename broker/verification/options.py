@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from broker.domain.candidate import ServingCandidate, TrainingCandidate
+from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.verification.facts import Facts, Finding, first_difference
 
 
@@ -21,7 +21,7 @@ def serving_options(facts: Facts) -> Iterator[Finding]:
 
 def training_options(facts: Facts) -> Iterator[Finding]:
     """Let each training assignment be one of the case's options, its candidate unchanged."""
-    options: dict[tuple[str, str, bool, str], list[TrainingCandidate]] = defaultdict(list)
+    options: dict[tuple[str, str, bool, str], list[GangCandidate]] = defaultdict(list)
     for one in facts.case.training:
         key = (one.run, one.machine, one.candidate.on_spot, one.candidate.id)
         options[key].append(one.candidate)
@@ -33,8 +33,8 @@ def training_options(facts: Facts) -> Iterator[Finding]:
 def _compared(
     subject: str,
     machine: str,
-    found: ServingCandidate | TrainingCandidate,
-    options: Sequence[ServingCandidate | TrainingCandidate],
+    found: ServingCandidate | GangCandidate,
+    options: Sequence[ServingCandidate | GangCandidate],
 ) -> Iterator[Finding]:
     if not options:
         message = f"candidate {found.id!r} on {machine} is no option here; choose one of the case"

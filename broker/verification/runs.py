@@ -1,16 +1,16 @@
-"""Training runs: once each, inside the window, whole, and finished."""
+"""Training runs and batch jobs: once each, inside the window, whole, and finished."""
 
 import math
 from collections.abc import Iterator
 
 from broker.domain.plan import TrainingAssignment
-from broker.domain.workload import TrainingRun
+from broker.domain.workload import Run
 from broker.verification.facts import TOLERANCE, Facts, Finding
 
 
 def runs(facts: Facts) -> Iterator[Finding]:
     """Assign each run of the workloads exactly once, and no other."""
-    wanted = {run.name for run in facts.case.workloads.training}
+    wanted = {run.name for run in facts.case.workloads.runs}
     assigned = [assignment.run for assignment in facts.plan.training]
     for name in sorted(wanted | set(assigned)):
         count, right = assigned.count(name), int(name in wanted)
@@ -55,8 +55,8 @@ def tokens(facts: Facts) -> Iterator[Finding]:
             yield Finding(run.name, message)
 
 
-def _pairs(facts: Facts) -> Iterator[tuple[TrainingRun, TrainingAssignment]]:
-    wanted = {run.name: run for run in facts.case.workloads.training}
+def _pairs(facts: Facts) -> Iterator[tuple[Run, TrainingAssignment]]:
+    wanted = {run.name: run for run in facts.case.workloads.runs}
     for assignment in facts.plan.training:
         if assignment.run in wanted:
             yield wanted[assignment.run], assignment

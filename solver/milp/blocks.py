@@ -18,12 +18,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from broker.domain.candidate import TrainingCandidate
+from broker.domain.candidate import GangCandidate
 from broker.domain.case import Case
 from broker.domain.horizon import Slot
 from broker.domain.offer import Block, Offer, PriceKind
 from broker.domain.quantities import HOURS_PER_MONTH
-from broker.domain.workload import Sharing, TrainingRun
+from broker.domain.workload import Run, Sharing
 from solver.milp.demands import ROUNDING
 
 MOST_STARTS = 10
@@ -53,7 +53,7 @@ class BlockWindow:
         """Say whether its nodes are there for the whole slot."""
         return self.starts_at <= slot.start_at and slot.end_at <= self.ends_at
 
-    def overlaps(self, run: TrainingRun) -> bool:
+    def overlaps(self, run: Run) -> bool:
         """Say whether a run may work in some of it."""
         return run.window.earliest < self.ends_at and self.starts_at < run.window.deadline
 
@@ -85,11 +85,11 @@ class _Users:
     """Who may work on firm nodes of a machine: services or not, and runs with their gangs."""
 
     serves: bool
-    gangs: tuple[tuple[TrainingRun, TrainingCandidate], ...]
+    gangs: tuple[tuple[Run, GangCandidate], ...]
 
     @classmethod
     def of(cls, case: Case, machine: str) -> "_Users":
-        runs = {run.name: run for run in case.workloads.training}
+        runs = {run.name: run for run in case.workloads.runs}
         return cls(
             any(one.machine == machine and not one.on_spot for one in case.serving),
             tuple(
@@ -140,7 +140,7 @@ def _one_after_the_other(case: Case, lengths: Sequence[int]) -> Iterator[BlockWi
 
 
 def _for_run(
-    case: Case, lengths: Sequence[int], run: TrainingRun, candidate: TrainingCandidate
+    case: Case, lengths: Sequence[int], run: Run, candidate: GangCandidate
 ) -> Iterator[BlockWindow]:
     horizon = case.workloads.horizon
     needed_s = run.tokens / candidate.tokens_per_s + candidate.startup_s

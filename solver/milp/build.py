@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from broker.domain.candidate import TrainingCandidate
+from broker.domain.candidate import GangCandidate
 from broker.domain.case import (
     Case,
     OwnedNodes,
@@ -18,7 +18,7 @@ from broker.domain.case import (
 )
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.workload import TrainingRun
+from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole
 from solver.milp.handovers import handovers
@@ -68,7 +68,7 @@ def build_sets(case: Case) -> Sets:
         stocks=_stocks(case, position),
         kinds=kinds,
         groups=groups,
-        runs=case.workloads.training,
+        runs=case.workloads.runs,
         run_options=_run_options(case, position, periods, slots),
         handovers=handovers(case.workloads, periods, demands, groups),
     )
@@ -94,10 +94,11 @@ def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
 def _periods(
     case: Case, slots: Sequence[Slot], demands: Sequence[Demand], windows: Sequence[BlockWindow]
 ) -> tuple[Period, ...]:
+    spans = [run.window for run in case.workloads.runs]
+
     def datum(slot: Slot) -> tuple[object, ...]:
         in_window = any(
-            run.window.earliest < slot.end_at and slot.start_at < run.window.deadline
-            for run in case.workloads.training
+            one.earliest < slot.end_at and slot.start_at < one.deadline for one in spans
         )
         return (
             slot.index if in_window else -1,
@@ -352,7 +353,7 @@ def _most_gpus_at_peak(machine: int, kinds: Sequence[Kind], groups: Sequence[Gro
     return sum(largest.values())
 
 
-def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) -> int:
+def fewest_slots(run: Run, candidate: GangCandidate, slot_h: float) -> int:
     """Count the slots that finish a run after a single start."""
     needed_s = run.tokens / candidate.tokens_per_s + candidate.startup_s
     return max(1, math.ceil(needed_s / (slot_h * 3600) * (1 - ROUNDING)))
@@ -361,16 +362,20 @@ def fewest_slots(run: TrainingRun, candidate: TrainingCandidate, slot_h: float) 
 def _run_options(
     case: Case, position: dict[str, int], periods: Sequence[Period], slots: Sequence[Slot]
 ) -> tuple[RunOption, ...]:
-    runs = {run.name: number for number, run in enumerate(case.workloads.training)}
-    found = []
-    for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
-        run = case.workloads.training[runs[option.run]]
-        window = tuple(
+    every = case.workloads.runs
+    runs = {run.name: number for number, run in enumerate(every)}
+    windows = [
+        tuple(
             number
             for number, period in enumerate(periods)
             if run.window.earliest <= slots[period.slots[0]].start_at
             and slots[period.slots[0]].end_at <= run.window.deadline
         )
+        for run in every
+    ]
+    found = []
+    for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
+        run, window = every[runs[option.run]], windows[runs[option.run]]
         needed = fewest_slots(run, option.candidate, slots[0].hours)
         if needed <= len(window):
             found.append(

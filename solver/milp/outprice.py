@@ -16,6 +16,7 @@ from typing import Self
 
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.workload import Run
 from solver.milp.build import fewest_slots
 from solver.milp.constraints.quota import is_under
 from solver.milp.sets import Configuration
@@ -204,10 +205,10 @@ def _order(one: _Standalone) -> tuple[Decimal, float, str, str]:
 def _standalone_runs(case: Case, markets: _Markets) -> dict[str, tuple[Decimal, TrainingOption]]:
     """Give each run's cheapest standalone option with its cost, where there is one."""
     best: dict[str, tuple[Decimal, TrainingOption]] = {}
-    windows = _window_slots(case)
+    asked = _asked(case)
     for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
         market = markets[option.machine, option.candidate.on_spot]
-        usd = _run_usd(case, option, market, windows)
+        usd = _run_usd(option, market, asked[option.run])
         if usd is None or not market.is_standalone:
             continue
         if option.run not in best or usd < best[option.run][0]:
@@ -215,28 +216,37 @@ def _standalone_runs(case: Case, markets: _Markets) -> dict[str, tuple[Decimal, 
     return best
 
 
-def _window_slots(case: Case) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A run, the whole slots in its window, and how long one is."""
+
+    run: Run
+    slots: int
+    slot_h: float
+
+
+def _asked(case: Case) -> dict[str, _Asked]:
     """Count the whole slots in each run's window."""
     slots = case.workloads.horizon.slots()
     return {
-        run.name: sum(
-            run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
-            for slot in slots
+        run.name: _Asked(
+            run,
+            sum(
+                run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
+                for slot in slots
+            ),
+            slots[0].hours,
         )
-        for run in case.workloads.training
+        for run in case.workloads.runs
     }
 
 
-def _run_usd(
-    case: Case, option: TrainingOption, market: _Market, windows: Mapping[str, int]
-) -> Decimal | None:
+def _run_usd(option: TrainingOption, market: _Market, asked: _Asked) -> Decimal | None:
     """Price a run's slots at the market's floor, egress included; None where it takes too long."""
-    run = next(one for one in case.workloads.training if one.name == option.run)
-    slot_h = case.workloads.horizon.slot.total_seconds() / 3600
-    needed = fewest_slots(run, option.candidate, slot_h)
-    if needed > windows[option.run]:
+    needed = fewest_slots(asked.run, option.candidate, asked.slot_h)
+    if needed > asked.slots:
         return None
-    hours = Decimal(str(needed * slot_h))
+    hours = Decimal(str(needed * asked.slot_h))
     return option.candidate.nodes * hours * market.floor_usd + option.egress_usd
 
 
@@ -246,10 +256,10 @@ def _replaceable_training(
     best: Mapping[str, tuple[Decimal, TrainingOption]],
 ) -> list[bool]:
     gone = []
-    windows = _window_slots(case)
+    asked = _asked(case)
     for option in case.training:
         market = markets[option.machine, option.candidate.on_spot]
-        usd = _run_usd(case, option, market, windows)
+        usd = _run_usd(option, market, asked[option.run])
         rival = best.get(option.run)
         gone.append(usd is None or (rival is not None and rival[1] != option and rival[0] <= usd))
     return gone

@@ -14,7 +14,7 @@ from broker.domain.candidate import Layout, ServingCandidate
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.gpu import Precision
 from broker.domain.offer import Offer
-from broker.domain.workload import TrainingRun
+from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow
 from solver.milp.demands import Demand
 from solver.milp.fills import Fill
@@ -186,7 +186,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """A run on a machine: the periods of its window, the fewest slots that finish the work."""
+    """A run on a machine: the periods of its window, the fewest slots that finish the work.
+
+    A run is a training run, a batch job, or one day of a daily batch job.
+    """
 
     run: int
     machine: int
@@ -234,7 +237,7 @@ class Sets:
     stocks: tuple[Stock, ...]
     kinds: tuple[Kind, ...]
     groups: tuple[Group, ...]
-    runs: tuple[TrainingRun, ...]
+    runs: tuple[Run, ...]
     run_options: tuple[RunOption, ...]
     handovers: tuple[Handover, ...]
     fills: tuple[Fill, ...] = ()

@@ -9,7 +9,8 @@ from fractions import Fraction
 from broker.domain.gpu import GpuModel, Stack
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Fabric, Link, Shape
-from broker.domain.workload import HardwareWish, TrainingRun, Window
+from broker.domain.parts import Window
+from broker.domain.workload import HardwareWish, TrainingRun
 from solver.sizing import constants
 from solver.sizing.candidates import training_candidates
 from solver.sizing.engines import PLANNED, Release, engine_of

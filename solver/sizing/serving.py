@@ -193,7 +193,7 @@ def judge(
     if not max_sequences:
         detail = f"{_name(size)}: does not fit by {space.missing_gib(kv_gib):.1f} GiB per GPU"
         return replace(blank, reason="does_not_fit", detail=detail)
-    demand = _demand(setting, replica, size=size, max_sequences=max_sequences)
+    demand = demand_of(setting, replica, size=size, max_sequences=max_sequences)
     best = largest_operation(demand, limits=setting.limits, pessimism=trust.pessimism)
     if best is None:
         idle = _idle(demand, setting.limits, trust.pessimism)
@@ -241,7 +241,10 @@ def _replica(setting: Setting, arithmetic: Arithmetic, choice: Choice) -> Replic
     )
 
 
-def _demand(setting: Setting, replica: Replica, *, size: SizeClass, max_sequences: float) -> Demand:
+def demand_of(
+    setting: Setting, replica: Replica, *, size: SizeClass, max_sequences: float
+) -> Demand:
+    """Say what requests of one size ask of a replica, beside the service's own mix."""
     sizes = setting.service.sizes
     mean = sum(one.share * one.input_tokens for one in sizes)
     square = sum(one.share * one.input_tokens**2 for one in sizes)

@@ -73,14 +73,19 @@ def _most_upfront_usd(tiny: Tiny) -> float:
 
 
 def _gangs(tiny: Tiny) -> Iterator[Gang]:
-    runs = tiny.case.workloads.training
+    runs = tiny.case.workloads.runs
     if not runs:
         yield None
         return
     (run,) = runs
+    inside = [
+        number
+        for number, slot in enumerate(tiny.case.workloads.horizon.slots())
+        if run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
+    ]
     for option in tiny.case.training:
-        for size in range(1, tiny.slots + 1):
-            for up in itertools.combinations(range(tiny.slots), size):
+        for size in range(1, len(inside) + 1):
+            for up in itertools.combinations(inside, size):
                 pieces = sum(1 for slot in up if slot - 1 not in up)
                 if pieces > 1 and not run.restartable:
                     continue

@@ -6,6 +6,7 @@ from fractions import Fraction
 from broker.domain.gpu import GpuModel, Precision
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Fabric, Link, Shape
+from broker.domain.parts import Window
 from broker.domain.workload import (
     Checkpointing,
     HardwareWish,
@@ -17,7 +18,6 @@ from broker.domain.workload import (
     Traffic,
     TrainingRun,
     TrainingStack,
-    Window,
 )
 
 WINDOW = Window(

@@ -9,7 +9,7 @@ from broker.alerts.night import Night
 from broker.alerts.phrases import adopt, instant, replan, span
 from broker.domain.alert import Alert, AlertKind
 from broker.domain.plan import Plan, TrainingAssignment
-from broker.domain.workload import TrainingRun
+from broker.domain.workload import Run
 
 _TIGHT_SHARE = 0.05
 """Slack below this share of the run's work is tight: an hour of trouble in twenty is late."""
@@ -45,7 +45,7 @@ def deadline_at_risk(night: Night) -> Iterator[Alert]:
     plan, demand = night.acted_on, night.demand
     if plan is None or demand is None:
         return
-    for run in demand.training:
+    for run in demand.runs:
         schedule = _schedule(plan, run)
         is_done = schedule is not None and schedule.ends_at <= night.now
         if (is_done and _is_whole(schedule, run)) or run.window.deadline <= night.now:
@@ -55,7 +55,7 @@ def deadline_at_risk(night: Night) -> Iterator[Alert]:
             yield _alert(night, run, schedule, risk)
 
 
-def _schedule(plan: Plan, run: TrainingRun) -> _Schedule | None:
+def _schedule(plan: Plan, run: Run) -> _Schedule | None:
     parts = [one for one in plan.training if one.run == run.name and one.steps]
     if not parts:
         return None
@@ -69,11 +69,11 @@ def _end(one: TrainingAssignment) -> datetime:
     return max(step.to_at for step in one.steps)
 
 
-def _is_whole(schedule: _Schedule | None, run: TrainingRun) -> bool:
+def _is_whole(schedule: _Schedule | None, run: Run) -> bool:
     return schedule is not None and schedule.tokens >= run.tokens * _NOT_ALL
 
 
-def _risk(plan: Plan, run: TrainingRun, schedule: _Schedule | None) -> Risk | None:
+def _risk(plan: Plan, run: Run, schedule: _Schedule | None) -> Risk | None:
     if schedule is None:
         # A run that starts after the horizon is none of this plan's.
         return Risk.UNPLANNED if run.window.earliest < plan.workloads.horizon.end else None
@@ -87,7 +87,7 @@ def _risk(plan: Plan, run: TrainingRun, schedule: _Schedule | None) -> Risk | No
     return None
 
 
-def _alert(night: Night, run: TrainingRun, schedule: _Schedule | None, risk: Risk) -> Alert:
+def _alert(night: Night, run: Run, schedule: _Schedule | None, risk: Risk) -> Alert:
     return Alert(
         kind=AlertKind.DEADLINE_AT_RISK,
         scope=night.workloads,
@@ -100,7 +100,7 @@ def _alert(night: Night, run: TrainingRun, schedule: _Schedule | None, risk: Ris
     )
 
 
-def _facts(run: TrainingRun, schedule: _Schedule | None) -> Iterator[str]:
+def _facts(run: Run, schedule: _Schedule | None) -> Iterator[str]:
     if schedule is None:
         yield "the plan in force has no hour of work on it"
         return
@@ -116,7 +116,7 @@ def _facts(run: TrainingRun, schedule: _Schedule | None) -> Iterator[str]:
         yield f"the last of it is on spot nodes, which may be reclaimed: {need} of slack is prudent"
 
 
-def _action(night: Night, run: TrainingRun, schedule: _Schedule | None) -> str:
+def _action(night: Night, run: Run, schedule: _Schedule | None) -> str:
     """Take tonight's plan if it cures this; else plan for an earlier deadline, with more slack."""
     made = night.made
     is_new = night.in_force is not None and night.adopted

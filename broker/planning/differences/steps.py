@@ -110,7 +110,8 @@ def _start_up(asked: Workloads, name: str) -> timedelta:
     """Give the time that a replica takes to serve, or a run to resume."""
     times = {one.name: one.start_up for one in asked.services}
     times |= {one.name: one.restart for one in asked.training}
-    return times.get(name, timedelta(0))
+    times |= {one.name: one.start_up for one in asked.batch}
+    return times.get(name.partition("@")[0], timedelta(0))
 
 
 def _add_note(one: _Move) -> str:
@@ -119,7 +120,7 @@ def _add_note(one: _Move) -> str:
 
 def _move(line: Line, step: NodeStep, *, has_begun: bool = True) -> _Move:
     names = {share.assignment.service for share in line.serving}
-    names |= {share.assignment.run for share in line.training}
+    names |= {share.assignment.workload for share in line.training}
     return _Move(
         line=line.id,
         at=step.from_at,

@@ -95,6 +95,7 @@ def only(workloads: Workloads, name: str) -> Workloads:
         update={
             "services": tuple(one for one in workloads.services if one.name == name),
             "training": tuple(one for one in workloads.training if one.name == name),
+            "batch": tuple(one for one in workloads.batch if one.name == name.partition("@")[0]),
             "inventory": (),
         }
     )
@@ -175,7 +176,7 @@ def _reason(
 
 def _workloads(line: Line) -> Iterable[str]:
     names = [one.assignment.service for one in line.serving]
-    return dict.fromkeys([*names, *(one.assignment.run for one in line.training)])
+    return dict.fromkeys([*names, *(one.assignment.workload for one in line.training)])
 
 
 def _binding(line: str, worth: Iterable[RuleWorth]) -> list[RuleWorth]:

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from broker.domain.offer import Offer, Payment
 from broker.domain.workload import Policy, Sharing, Workloads
+from broker.planning.explaining.batch_rules import batch_rules
 from broker.planning.explaining.rules import Rule, ladder, without_entry
 from broker.planning.explaining.workload_rules import provider_share, run_rules, service_rules
 
@@ -28,6 +29,8 @@ def all_rules(
         found.extend(service_rules(number, service))
     for number, run in enumerate(workloads.training):
         found.extend(run_rules(number, run, workloads.horizon, may_extend=may_extend))
+    for number, job in enumerate(workloads.batch):
+        found.extend(batch_rules(number, job, workloads.horizon, may_extend=may_extend))
     return tuple(rule for rule in found if rule.steps > 0)
 
 

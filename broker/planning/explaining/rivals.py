@@ -97,7 +97,7 @@ def _serving_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
 def _training_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
     if not isinstance(work, TrainingAssignment):
         return
-    run = next(one for one in case.workloads.training if one.name == work.run)
+    run = next(one for one in case.workloads.runs if one.name == work.run)
     sides = _sides(case)
     for option in case.training:
         candidate = option.candidate

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from broker.domain.candidate import Refusal
 from broker.domain.case import Case, TrainingOption
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.workload import TrainingRun, Workloads
+from broker.domain.workload import Run, Workloads
+from broker.planning.batch_work import owner_of, works_of
 from broker.planning.case import build_case
 from broker.planning.explaining.ground import Sources
 from broker.planning.measured.service import own_numbers_of
@@ -24,14 +25,15 @@ def could_do(case: Case, offer: Offer) -> tuple[str, ...]:
         for one in case.serving
         if (one.machine, one.on_spot) == (offer.machine, on_spot)
     }
-    runs = {one.run for one in _run_options(case, offer) if _is_in_time(case, one)}
+    owners = {run.name: owner_of(run) for run in case.workloads.runs}
+    runs = {owners[one.run] for one in _run_options(case, offer) if _is_in_time(case, one)}
     return tuple(sorted(services | runs))
 
 
 def time_reasons(case: Case, offer: Offer) -> Iterator[str]:
     """Say of each run that fits on the offer, but never in time, how long it would take."""
     options = list(_run_options(case, offer))
-    for run in case.workloads.training:
+    for run in case.workloads.runs:
         own = [one for one in options if one.run == run.name]
         if own and not any(_is_in_time(case, one) for one in own):
             fastest = min(_slots(case, run, one) for one in own)
@@ -51,7 +53,8 @@ def unfit_reasons(workloads: Workloads, offer: Offer, sources: Sources) -> Itera
     for one in report.rejected:
         yield one.reason
     fitting = {one.service for one in report.case.serving}
-    fitting |= {one.run for one in report.case.training}
+    owners = {run.name: owner_of(run) for run in alone.runs}
+    fitting |= {owners[one.run] for one in report.case.training}
     yield from _distances(alone, offer, sources, fitting)
     for refusal in _refusals(alone, offer, sources, fitting):
         yield f"{refusal.workload}: {refusal.subject}: {refusal.detail}"
@@ -87,6 +90,12 @@ def _refusals(
         if run.name not in fitting:
             _, refused = sizer.training(run, shape, spot=offer.spot)
             yield from refused[:_SHOWN]
+    works = works_of(workloads)
+    for job in workloads.batch:
+        if job.name not in fitting:
+            first = job.runs(workloads.horizon)[0].name
+            _, refused = sizer.batch(job, works[first], shape, spot=offer.spot)
+            yield from refused[:_SHOWN]
 
 
 def _run_options(case: Case, offer: Offer) -> Iterator[TrainingOption]:
@@ -97,11 +106,11 @@ def _run_options(case: Case, offer: Offer) -> Iterator[TrainingOption]:
 
 
 def _is_in_time(case: Case, option: TrainingOption) -> bool:
-    run = next(one for one in case.workloads.training if one.name == option.run)
+    run = next(one for one in case.workloads.runs if one.name == option.run)
     return _slots(case, run, option) <= _window_slots(case, run)
 
 
-def _slots(case: Case, run: TrainingRun, option: TrainingOption) -> int:
+def _slots(case: Case, run: Run, option: TrainingOption) -> int:
     return fewest_slots(run, option.candidate, _slot_h(case))
 
 
@@ -109,7 +118,7 @@ def _slot_h(case: Case) -> float:
     return case.workloads.horizon.slot.total_seconds() / 3600
 
 
-def _window_slots(case: Case, run: TrainingRun) -> int:
+def _window_slots(case: Case, run: Run) -> int:
     return sum(
         run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
         for slot in case.workloads.horizon.slots()

@@ -10,6 +10,7 @@ from broker.domain.workload import (
     Availability,
     Percentile,
     Policy,
+    Run,
     Service,
     TrainingRun,
     Workloads,
@@ -53,7 +54,7 @@ def service_rules(number: int, service: Service) -> Iterator[Rule]:
         yield ladder(
             f"{path}.gpu_models", f"{place}.gpu_models", listed, [((), "any")], is_sized=True
         )
-    yield _precisions(path, place, service)
+    yield fewer_bits(path, place, service.precisions)
 
 
 def run_rules(
@@ -64,8 +65,7 @@ def run_rules(
     With `may_extend` the deadline may go past the horizon, which is made longer for it.
     """
     path, place = f"training.{run.name}", f"training.{number}"
-    yield _deadline(path, place, run, _Reach(horizon, may_extend=may_extend))
-    yield _earliest(path, place, run, horizon)
+    yield from window_rules(path, place, run, horizon, may_extend=may_extend)
     wish, where = run.hardware, f"{path}.hardware"
     slowest = wish.min_inter_node_gbit_per_s
     slower = [(float(one), f"{one}") for one in _FABRICS_GBIT_PER_S if one < slowest]
@@ -86,6 +86,14 @@ def run_rules(
             f"{where}.{name}", f"{place}.hardware.{name}", listed, [((), "any")], is_sized=True
         )
     yield _more_gpus(path, place, run)
+
+
+def window_rules(
+    path: str, place: str, run: Run, horizon: Horizon, *, may_extend: bool
+) -> Iterator[Rule]:
+    """Let a run end later, and begin earlier."""
+    yield _deadline(path, place, run, _Reach(horizon, may_extend=may_extend))
+    yield _earliest(path, place, run, horizon)
 
 
 def _spot(path: str, place: str, service: Service) -> Iterator[Rule]:
@@ -141,9 +149,8 @@ def _round_trip(path: str, place: str, service: Service) -> Rule:
     )
 
 
-def _precisions(path: str, place: str, service: Service) -> Rule:
+def fewer_bits(path: str, place: str, given: tuple[Precision, ...]) -> Rule:
     """Let the model be quantized further: its answers may then be a little worse."""
-    given = service.precisions
     more: list[tuple[object, str]] = []
     found = given
     for one in _SMALLER:
@@ -161,7 +168,7 @@ class _Reach:
         self.horizon = horizon
         self.may_extend = may_extend
 
-    def steps(self, run: TrainingRun) -> int:
+    def steps(self, run: Run) -> int:
         last = self.horizon.end
         if self.may_extend:
             length = run.window.deadline - run.window.earliest
@@ -169,11 +176,11 @@ class _Reach:
             last = min(last + max(2 * length, 7 * _DAY), longest)
         return max(0, (last - self.base(run)) // self.horizon.slot)
 
-    def base(self, run: TrainingRun) -> datetime:
+    def base(self, run: Run) -> datetime:
         return min(run.window.deadline, self.horizon.end)
 
 
-def _deadline(path: str, place: str, run: TrainingRun, reach: _Reach) -> Rule:
+def _deadline(path: str, place: str, run: Run, reach: _Reach) -> Rule:
     horizon, base = reach.horizon, reach.base(run)
 
     def later(step: int) -> datetime:
@@ -199,7 +206,7 @@ def _deadline(path: str, place: str, run: TrainingRun, reach: _Reach) -> Rule:
     )
 
 
-def _earliest(path: str, place: str, run: TrainingRun, horizon: Horizon) -> Rule:
+def _earliest(path: str, place: str, run: Run, horizon: Horizon) -> Rule:
     start = run.window.earliest
     return Rule(
         path=f"{path}.window.earliest",

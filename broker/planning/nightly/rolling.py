@@ -16,9 +16,12 @@ def over_its_own(demand: Workloads, plan: Plan) -> Workloads:
     """Give tonight's demand over the horizon of a plan, without the runs that begin after it."""
     horizon = plan.workloads.horizon
     training = tuple(run for run in demand.training if run.window.earliest < horizon.end)
+    batch = tuple(
+        job for job in demand.batch if job.window is None or job.window.earliest < horizon.end
+    )
     services = tuple(pinned(one, demand.horizon) for one in demand.services)
     return demand.model_copy(
-        update={"horizon": horizon, "training": training, "services": services}
+        update={"horizon": horizon, "training": training, "batch": batch, "services": services}
     )
 
 

@@ -104,7 +104,7 @@ def _as_of_tonight(plan: Plan, case: Case) -> Plan:
     egress = tuple(line for line in plan.cost_lines if line.term is Term.EGRESS)
     lines = (*(_charged(one) for one in purchases), *egress)
     wanted = {one.name for one in case.workloads.services}
-    runs = {one.name for one in case.workloads.training}
+    runs = {one.name for one in case.workloads.runs}
     serving = [_resized(one, case) for one in plan.serving if one.service in wanted]
     trained = [_remeasured(one, case) for one in plan.training if one.run in runs]
     tonight = plan.model_copy(

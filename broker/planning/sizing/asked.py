@@ -8,6 +8,7 @@ from broker.domain.errors import ConfigurationError
 from broker.domain.gpu import Precision
 from broker.domain.load import LoadCurve
 from broker.domain.offer import PriceKind
+from broker.domain.parts import Window
 from broker.domain.workload import (
     HardwareWish,
     LatencyObjective,
@@ -18,7 +19,6 @@ from broker.domain.workload import (
     Traffic,
     TrainingRun,
     TrainingStack,
-    Window,
 )
 
 NAME = "size"

@@ -3,6 +3,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from batch_cases import daily
 from solving import assembled, solved
 from tiny_cases import START, case, offer, run_entry, service_entry, serving, training, workloads
 
@@ -334,3 +335,13 @@ def test_a_run_that_moves_waits_for_its_restart() -> None:
     found = compare_found(*plans, BOX, OTHER)
     assert names(found)[:2] == [("add", "acme/other", 1), ("wait", "", 0)]
     assert found.steps[2].at - found.steps[0].at == timedelta(minutes=30)
+
+
+def test_the_tokens_of_a_batch_job_are_load_and_its_deadline_is_a_rule() -> None:
+    old = daily(1)
+    more, later = daily(1, tokens_per_day=7200.0), daily(1, by="12:00 UTC")
+    assert load_changes(old, more) == ("embed.tokens_per_day",)
+    assert rule_changes(old, more) == ()
+    assert (load_changes(old, later), rule_changes(old, later)) == ((), ("embed.by",))
+    both = daily(1, tokens_per_day=7200.0, by="12:00 UTC")
+    assert new_load_old_rules(old, both).batch[0] == more.batch[0]

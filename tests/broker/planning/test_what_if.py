@@ -180,3 +180,26 @@ def test_what_cannot_be_changed_is_told_with_what_can(
 def test_a_change_has_a_key_and_a_value(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is no change"):
         parse_change(text)
+
+
+_JOBS = """\
+batch:
+  - {name: embed, model: mistral-7b, tokens_per_day: 1.0e+9, by: "06:00", output_share: 0.1}
+  - name: once
+    model: mistral-7b
+    tokens: 1.0e+9
+    window: {earliest: 2026-12-01, deadline: 2026-12-02}
+    output_share: 0
+"""
+
+
+def test_the_deadline_of_a_batch_job_is_a_time_of_day_or_the_end_of_its_window(
+    inputs: Inputs,
+) -> None:
+    with_jobs = Inputs(parse_workloads(WORKLOADS + _JOBS, "w"), inputs.view)
+    texts = ("deadline.embed=12:00", "deadline.once=2026-12-03", "batch.embed.output_share=0.5")
+    embed, once = after(with_jobs, *texts).workloads.batch
+    assert (embed.by, embed.output_share) == ("12:00 UTC", 0.5)
+    assert once.window is not None
+    assert once.window.deadline == datetime(2026, 12, 3, tzinfo=UTC)
+    assert "embed" in (refused(with_jobs, "deadline.embad=12:00").hint or "")

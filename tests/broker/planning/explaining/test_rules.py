@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+from batch_cases import batch_entry
 from tiny_cases import run_entry, service_entry, workloads
 
 from broker.domain.workload import Workloads
@@ -94,3 +95,22 @@ def test_what_is_as_loose_as_can_be_is_no_rule() -> None:
         "services.chat.max_network_rtt",
         "services.chat.precisions",
     }
+
+
+def test_a_daily_job_may_end_hours_later_while_the_same_days_are_planned() -> None:
+    of = workloads(days=2, slot="6 h", batch=[batch_entry(by="18:00", gpu_models=["L40S"])])
+    found = rules(of)
+    ladder = found["batch.embed.by"]
+    assert [ladder.said(step) for step in (1, ladder.steps)] == ["19:00 UTC", "00:00 UTC"]
+    assert len(ladder.at(of, ladder.steps).runs) == len(of.runs) == 2
+    assert found["batch.embed.gpu_models"].at(of, 1).batch[0].gpu_models == ()
+    assert found["batch.embed.precisions"].said(1) == "bf16, fp8"
+
+
+def test_the_window_of_a_job_that_is_done_once_moves_as_that_of_a_run() -> None:
+    window = {"earliest": "2026-12-01T12:00:00Z", "deadline": "2026-12-02"}
+    once = batch_entry(tokens_per_day=None, by=None, tokens=1e6, window=window)
+    of = workloads(days=2, slot="6 h", batch=[once])
+    found = rules(of)
+    assert found["batch.embed.window.deadline"].said(1) == "2026-12-02 06:00"
+    assert found["batch.embed.window.earliest"].said(1) == "2026-12-01 06:00"
