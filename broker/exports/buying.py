@@ -142,5 +142,5 @@ def term(months: int) -> str:
 def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> tuple[str, ...]:
     here = (machine, purchase.price_kind is PriceKind.SPOT)
     names = {one.service for one in plan.serving if (one.machine, one.on_spot) == here}
-    names |= {one.run for one in plan.training if (one.machine, one.on_spot) == here}
+    names |= {one.workload for one in plan.training if (one.machine, one.on_spot) == here}
     return tuple(sorted(names))

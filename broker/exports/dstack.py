@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from broker.domain.batch import BatchRun
+from broker.domain.candidate import BatchCandidate
 from broker.domain.gpu import Stack
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
-from broker.domain.workload import Service, TrainingRun
-from broker.exports import training_run, vllm
+from broker.domain.workload import Run, Service, TrainingRun
+from broker.exports import batch_run, training_run, vllm
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.launch_text import Written, ending_at, head, read_me, required, stamp
 from broker.exports.launches import (
@@ -42,8 +44,9 @@ _INTRO = """\
 
 Apply the fleet of a line first, then what runs on it. A service has an endpoint of its own: a
 router in front of them sends requests as the plan does. Models that are gated need
-`-e HF_TOKEN=...`; the script of a run is named by `-e TRAIN_SCRIPT=train.py` and is taken from the
-git repository that the command is run in. A run on spot nodes is started anew after an
+`-e HF_TOKEN=...`; the script of a run is named by `-e TRAIN_SCRIPT=train.py`, that of a batch job
+by `-e BATCH_SCRIPT=batch.py`; both are taken from the git repository that the command is run in.
+A run on spot nodes is started anew after an
 interruption: its script goes on from its own checkpoints, kept outside of the machine. Delete the
 fleets when the window is over.
 """
@@ -94,8 +97,8 @@ def _service_of(share: ServingShare, plan: Plan) -> Service:
     return next(one for one in plan.workloads.services if one.name == share.assignment.service)
 
 
-def _run_of(share: TrainingShare, plan: Plan) -> TrainingRun:
-    return next(one for one in plan.workloads.training if one.name == share.assignment.run)
+def _run_of(share: TrainingShare, plan: Plan) -> Run:
+    return next(one for one in plan.workloads.runs if one.name == share.assignment.run)
 
 
 def _disk_gb(launch: Launch, plan: Plan, specs: Specs) -> int:
@@ -104,7 +107,8 @@ def _disk_gb(launch: Launch, plan: Plan, specs: Specs) -> int:
         service = _service_of(share, plan)
         return vllm.disk_gb(vllm.answering(share.assignment.candidate, service, specs))
     run = _run_of(share, plan)
-    return training_run.disk_gb(run, specs.llm(run.model))
+    model = specs.llm(run.model)
+    return training_run.disk_gb(run, model) if isinstance(run, TrainingRun) else vllm.disk_gb(model)
 
 
 def _is_in_blocks(launch: Launch) -> bool:
@@ -185,7 +189,7 @@ def _text(launch: Launch, fleet: _Fleet, plan: Plan, specs: Specs) -> str:
         )
         kind = "service"
     else:
-        own = _run(launch, share, _run_of(share, plan), specs)
+        own = _gang(launch, share, _run_of(share, plan), specs)
         count, kind = launch.target.gpu_count, "task"
     data = {
         "type": kind,
@@ -250,6 +254,30 @@ def _service(
     if copies > 1:
         notes.append(f"A replica here is a node with {copies} replicas of the plan.")
     return own, tuple(notes)
+
+
+def _gang(launch: Launch, share: TrainingShare, run: Run, specs: Specs) -> dict[str, object]:
+    candidate = share.assignment.candidate
+    if isinstance(run, BatchRun) and isinstance(candidate, BatchCandidate):
+        return _batch(launch, candidate, run, specs)
+    return _run(launch, share, run, specs) if isinstance(run, TrainingRun) else {}
+
+
+def _batch(
+    launch: Launch, candidate: BatchCandidate, run: BatchRun, specs: Specs
+) -> dict[str, object]:
+    end = launch.pieces[0].to_at
+    is_rocm = launch.line.offer.hardware.stack is Stack.ROCM
+    told = batch_run.environment(candidate, run, specs.llm(run.model))
+    check = required("BATCH_SCRIPT", "name your script: -e BATCH_SCRIPT=batch.py")
+    ranks = 'export NODE_RANK="$DSTACK_NODE_RANK" NODES="$DSTACK_NODES_NUM"\n'
+    return {
+        "nodes": candidate.nodes,
+        "image": vllm.ROCM_IMAGE if is_rocm else vllm.CUDA_IMAGE,
+        "repos": ["."],
+        "env": {**told, "HF_TOKEN": "", "WINDOW_END": stamp(end)},
+        "commands": [check + ranks + ending_at(end, ("python3", batch_run.SCRIPT))],
+    }
 
 
 def _run(launch: Launch, share: TrainingShare, run: TrainingRun, specs: Specs) -> dict[str, object]:

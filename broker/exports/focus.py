@@ -161,7 +161,7 @@ def _bought(line: Line) -> dict[str, str]:
 
 def _data(plan: Plan, run: str) -> dict[str, str]:
     """Write what the egress of a run's data is; the provider that holds it charges for it."""
-    at = next((one.data.at for one in plan.workloads.training if one.name == run and one.data), "")
+    at = next((one.data.at for one in plan.workloads.runs if one.name == run and one.data), "")
     provider, _, region = at.partition("/")
     return {
         "ProviderName": provider,
@@ -182,7 +182,7 @@ def _data(plan: Plan, run: str) -> dict[str, str]:
 def _consumed(plan: Plan, charge: Charge) -> dict[str, str]:
     if charge.kind is not ChargeKind.EGRESS:
         return {"ConsumedQuantity": _number(charge.quantity), "ConsumedUnit": _HOURS}
-    sizes = {one.name: one.data.size for one in plan.workloads.training if one.data}
+    sizes = {one.name: one.data.size for one in plan.workloads.runs if one.data}
     return {
         "ConsumedQuantity": _number(Decimal(repr(sizes.get(charge.run, 0.0)))),
         "ConsumedUnit": "GB",
@@ -224,9 +224,10 @@ def _pricing(charge: Charge) -> str:
 
 def _tags(charge: Charge) -> Mapping[str, str]:
     if charge.line is None:
-        return {LINE_LABEL: line_label(charge.run), WORKLOAD_LABEL: charge.run}
+        name = charge.run.partition("@")[0]
+        return {LINE_LABEL: line_label(charge.run), WORKLOAD_LABEL: name}
     names = {share.assignment.service for share in charge.line.serving}
-    names |= {share.assignment.run for share in charge.line.training}
+    names |= {share.assignment.workload for share in charge.line.training}
     tags = {LINE_LABEL: charge.line.label}
     return tags | ({WORKLOAD_LABEL: " ".join(sorted(names))} if names else {})
 

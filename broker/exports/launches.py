@@ -49,7 +49,7 @@ class Launch:
         """Name the service or the run."""
         if isinstance(self.share, ServingShare):
             return self.share.assignment.service
-        return self.share.assignment.run
+        return self.share.assignment.workload
 
     @property
     def window(self) -> tuple[datetime, datetime]:

@@ -105,7 +105,7 @@ def _work(plan: Plan) -> Iterator[str]:
     ]
     training = [
         (
-            _plain(one.run),
+            _plain(one.workload),
             f"{one.candidate.nodes}",
             _plain(str(one.candidate.layout)),
             _code(one.machine),
@@ -113,6 +113,7 @@ def _work(plan: Plan) -> Iterator[str]:
         )
         for one in plan.training
     ]
+    training = list(dict.fromkeys(training))  # the days of a batch job that are done alike
     yield from ("## What runs where", "")
     headings = ("workload", "replicas or nodes", "each", "on", "market")
     yield from _table(headings, [*serving, *training], right=(1,))

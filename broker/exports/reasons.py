@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from broker.domain.candidate import ErrorBand, Label
+from broker.domain.candidate import BatchCandidate, ErrorBand, Label
 from broker.domain.offer import Evidence, PriceKind
-from broker.domain.plan import Plan, RejectedCount, ServingAssignment, Status
+from broker.domain.plan import (
+    Plan,
+    RejectedCount,
+    ServingAssignment,
+    Status,
+    TrainingAssignment,
+)
 from broker.exports.buying import Bought, Kind, bought
 from broker.exports.extras import Told
 
@@ -111,6 +117,7 @@ def removed(plan: Plan) -> tuple[Removed, ...]:
     """List the reasons that removed the most offers; those of several workloads are one."""
     names = {one.name for one in plan.workloads.services}
     names |= {one.name for one in plan.workloads.training}
+    names |= {one.name for one in plan.workloads.batch}
     found: dict[str, list[tuple[RejectedCount, str]]] = {}
     for one in sorted(plan.rejected, key=lambda one: (-one.offers, one.reason)):
         name, _, rest = one.reason.partition(": ")
@@ -126,17 +133,7 @@ def certainties(plan: Plan) -> tuple[Certainty, ...]:
     """List the rates that the plan rests on, each once."""
     found = [
         *(_serving(one) for one in plan.serving),
-        *(
-            Certainty(
-                workload=one.run,
-                machine=one.machine,
-                rate=f"{one.candidate.tokens_per_s:,.0f} tokens/s, MFU {one.candidate.mfu:.0%}",
-                label=one.candidate.label,
-                band=one.candidate.band,
-                assumptions=one.candidate.assumptions,
-            )
-            for one in plan.training
-        ),
+        *(_training(one) for one in plan.training),
     ]
     return tuple(dict.fromkeys(found))
 
@@ -244,4 +241,20 @@ def _serving(one: ServingAssignment) -> Certainty:
         label=one.candidate.label,
         band=one.candidate.band,
         assumptions=one.candidate.assumptions,
+    )
+
+
+def _training(one: TrainingAssignment) -> Certainty:
+    candidate = one.candidate
+    if isinstance(candidate, BatchCandidate):
+        each = f"{candidate.replicas} replica{'s' * (candidate.replicas > 1)} a node"
+    else:
+        each = f"MFU {candidate.mfu:.0%}"
+    return Certainty(
+        workload=one.workload,
+        machine=one.machine,
+        rate=f"{candidate.tokens_per_s:,.0f} tokens/s, {each}",
+        label=candidate.label,
+        band=candidate.band,
+        assumptions=candidate.assumptions,
     )

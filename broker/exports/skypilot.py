@@ -9,10 +9,12 @@ labels, and its file says what to set.
 import math
 from collections.abc import Mapping
 
+from broker.domain.batch import BatchRun
+from broker.domain.candidate import BatchCandidate
 from broker.domain.gpu import Stack
 from broker.domain.plan import Plan
 from broker.domain.workload import Service, TrainingRun
-from broker.exports import training_run, vllm
+from broker.exports import batch_run, training_run, vllm
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.launch_text import (
     Written,
@@ -47,10 +49,11 @@ _INTRO = """\
 
 Runs are managed jobs, services are SkyServe services of their own endpoint each: a router in
 front of them sends requests as the plan does. Models that are gated need `--env HF_TOKEN=...`;
-the script of a run is named by `--env TRAIN_SCRIPT=train.py` and is taken from the folder that
-the command is run in. A run on spot nodes is started anew after an interruption: its script goes
-on from its own checkpoints, kept outside of the machine. Past its window a replica or a job fails
-at once, which ends it; take services down then with `sky serve down NAME`.
+the script of a run is named by `--env TRAIN_SCRIPT=train.py`, that of a batch job by
+`--env BATCH_SCRIPT=batch.py`; both are taken from the folder that the command is run in. A run on
+spot nodes is started anew after an interruption: its script goes on from its own checkpoints, kept
+outside of the machine. Past its window a replica or a job fails at once, which ends it; take
+services down then with `sky serve down NAME`.
 """
 
 
@@ -86,8 +89,12 @@ def _text(launch: Launch, plan: Plan, specs: Specs, command: str) -> str:
         )
         task, notes = _service(launch, share, service, specs)
     else:
-        run = next(one for one in plan.workloads.training if one.name == share.assignment.run)
-        task, notes = _run(launch, share, run, specs), ()
+        run = next(one for one in plan.workloads.runs if one.name == share.assignment.run)
+        candidate = share.assignment.candidate
+        if isinstance(run, BatchRun) and isinstance(candidate, BatchCandidate):
+            task, notes = _batch(launch, candidate, run, specs), ()
+        elif isinstance(run, TrainingRun):
+            task, notes = _run(launch, share, run, specs), ()
     return yaml_text(head(launch, command, (*notes, *_reservation(launch))), task)
 
 
@@ -173,6 +180,30 @@ def _run(
                 f'{training_run.MASTER_PORT} "$TRAIN_SCRIPT" $TRAIN_ARGS',
             ),
         ),
+    }
+
+
+def _batch(
+    launch: Launch, candidate: BatchCandidate, run: BatchRun, specs: Specs
+) -> Mapping[str, object]:
+    model = specs.llm(run.model)
+    end = launch.pieces[0].to_at
+    resources = _resources(launch, vllm.disk_gb(model))
+    if launch.is_spot:
+        resources["job_recovery"] = {"strategy": "FAILOVER"}
+    told = batch_run.environment(candidate, run, model)
+    is_rocm = launch.line.offer.hardware.stack is Stack.ROCM
+    python = "python3" if is_rocm else "~/vllm/bin/python"
+    return {
+        "name": launch.name,
+        "num_nodes": candidate.nodes,
+        "workdir": ".",
+        "resources": resources | _image(launch, vllm.ROCM_IMAGE),
+        "envs": {**told, "HF_TOKEN": "", "WINDOW_END": stamp(end)},
+        "setup": _setup(launch),
+        "run": required("BATCH_SCRIPT", "name your script: --env BATCH_SCRIPT=batch.py")
+        + 'export NODE_RANK="$SKYPILOT_NODE_RANK" NODES="$SKYPILOT_NUM_NODES"\n'
+        + ending_at(end, (python, batch_run.SCRIPT)),
     }
 
 

@@ -69,6 +69,7 @@ def summary(plan: Plan) -> Summary:
         workloads=(
             *(one.name for one in plan.workloads.services),
             *(one.name for one in plan.workloads.training),
+            *(one.name for one in plan.workloads.batch),
         ),
     )
 
