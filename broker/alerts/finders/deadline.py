@@ -8,6 +8,7 @@ from enum import StrEnum
 from broker.alerts.night import Night
 from broker.alerts.phrases import adopt, instant, replan, span
 from broker.domain.alert import Alert, AlertKind
+from broker.domain.batch import BatchRun
 from broker.domain.plan import Plan, TrainingAssignment
 from broker.domain.workload import Run
 
@@ -41,18 +42,34 @@ class _Schedule:
 
 
 def deadline_at_risk(night: Night) -> Iterator[Alert]:
-    """Hold each run of tonight's file that is not done against the plan that people act on."""
+    """Hold each run of tonight's file that is not done against the plan that people act on.
+
+    Of a daily batch job the first day at risk stands for all; that one is tight is not told, as
+    its nodes are chosen to fill its window, with the safety margin in it.
+    """
     plan, demand = night.acted_on, night.demand
     if plan is None or demand is None:
         return
+    told: set[str] = set()
     for run in demand.runs:
         schedule = _schedule(plan, run)
         is_done = schedule is not None and schedule.ends_at <= night.now
         if (is_done and _is_whole(schedule, run)) or run.window.deadline <= night.now:
             continue
         risk = _risk(plan, run, schedule)
-        if risk is not None:
+        is_needless = _is_daily(run) and (risk is Risk.TIGHT or _name(run) in told)
+        if risk is not None and not is_needless:
+            told.add(_name(run))
             yield _alert(night, run, schedule, risk)
+
+
+def _is_daily(run: Run) -> bool:
+    return isinstance(run, BatchRun) and run.job.is_daily
+
+
+def _name(run: Run) -> str:
+    """Name what is told of: the run, or the job of which it is a day."""
+    return run.job.name if isinstance(run, BatchRun) else run.name
 
 
 def _schedule(plan: Plan, run: Run) -> _Schedule | None:
@@ -75,8 +92,7 @@ def _is_whole(schedule: _Schedule | None, run: Run) -> bool:
 
 def _risk(plan: Plan, run: Run, schedule: _Schedule | None) -> Risk | None:
     if schedule is None:
-        # A run that starts after the horizon is none of this plan's.
-        return Risk.UNPLANNED if run.window.earliest < plan.workloads.horizon.end else None
+        return Risk.UNPLANNED if _is_of(plan, run) else None
     slack = run.window.deadline - schedule.ends_at
     if slack < _NOTHING or not _is_whole(schedule, run):
         return Risk.LATE
@@ -87,12 +103,23 @@ def _risk(plan: Plan, run: Run, schedule: _Schedule | None) -> Risk | None:
     return None
 
 
+def _is_of(plan: Plan, run: Run) -> bool:
+    """Say whether a plan had to do a run: not if it starts after the horizon.
+
+    A day of a batch job that the horizon cuts is left to the next plan.
+    """
+    end = plan.workloads.horizon.end
+    if _is_daily(run):
+        return run.window.deadline <= end
+    return run.window.earliest < end
+
+
 def _alert(night: Night, run: Run, schedule: _Schedule | None, risk: Risk) -> Alert:
     return Alert(
         kind=AlertKind.DEADLINE_AT_RISK,
         scope=night.workloads,
-        subject=run.name,
-        state=f"{risk} for {run.window.deadline:%Y-%m-%d %H:%M}",
+        subject=_name(run),
+        state=f"{risk} for {run.window.deadline:{'%H:%M' if _is_daily(run) else '%Y-%m-%d %H:%M'}}",
         title=f"The run {run.name} may miss its deadline: {risk.value}",
         since=night.now,
         facts=(f"deadline {instant(run.window.deadline)}", *_facts(run, schedule)),
@@ -126,4 +153,5 @@ def _action(night: Night, run: Run, schedule: _Schedule | None) -> str:
         return replan(night)
     share = _SPOT_SHARE if schedule.on_spot else _TIGHT_SHARE
     aim = run.window.deadline - schedule.work * share
-    return replan(night, f"deadline.{run.name}={aim:%Y-%m-%dT%H:00}")
+    at = f"{aim:%H:00}" if _is_daily(run) else f"{aim:%Y-%m-%dT%H:00}"
+    return replan(night, f"deadline.{_name(run)}={at}")
