@@ -209,6 +209,7 @@ class _Options:
         self._serving: dict[tuple[str, Shape, float], _Sized[ServingCandidate]] = {}
         self._training: dict[tuple[str, Shape, SpotTerms | None], _Sized[TrainingCandidate]] = {}
         self._batch: dict[_BatchKey, _Sized[BatchCandidate]] = {}
+        self._days: dict[tuple[str, BatchWork, str, bool], list[BatchCandidate]] = {}
         self._told: set[tuple[str, str]] = set()
         self._work = works_of(workloads)
 
@@ -281,13 +282,17 @@ class _Options:
         self, run: BatchRun, machine: Offer, spot: SpotTerms | None
     ) -> list[BatchCandidate]:
         """Size a batch job once for all of its days that are alike; it needs no cluster."""
-        shape, work = machine.hardware.shape, self._work[run.name]
-        key = (run.job.name, work, shape, spot)
+        work = self._work[run.name]
+        day = (run.job.name, work, machine.machine, spot is None)
+        if day in self._days:
+            return self._days[day]
+        key = (run.job.name, work, machine.hardware.shape, spot)
         if key not in self._batch:
-            self._batch[key] = self.sizer.batch(run.job, work, shape, spot=spot)
+            self._batch[key] = self.sizer.batch(run.job, work, machine.hardware.shape, spot=spot)
         candidates, refusals = self._batch[key]
         if not candidates:
             self._leave_out(run, _reason(refusals), machine)
+        self._days[day] = candidates
         return candidates
 
     def _leave_out(self, run: Run, reason: str, machine: Offer) -> None:

@@ -72,7 +72,12 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ("horizon:", "policy: {}\npolicy: {}\nhorizon:", ["line 3", "'policy'"], "keep one"),
         ("schema: gpubroker.workloads/1\n", "", ["schema: this key is missing"], "add it"),
         ("workloads/1", "workloads/9", ["schema", "'gpubroker.workloads/9'"], "workloads/1'"),
-        ("horizon:", "batch: []\nhorizon:", ["batch: batch jobs cannot"], "remove the key"),
+        (
+            "horizon:",
+            "policy: {max_share_per_provider: 0.5}\nhorizon:",
+            ["policy.max_share_per_provider: a share per provider cannot"],
+            "remove the key",
+        ),
         (
             "services:",
             "quotas: [{provider: aws, gpu: H100-SMX, gpus: 8}]\nservices:",

@@ -2,7 +2,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from batch_cases import batch_entry
 from export_plans import START, Parts, at, bought, machine, plan, served, trained
 from tiny_cases import run_entry, service_entry
 
@@ -396,23 +395,3 @@ def test_a_night_without_a_plan_ends_no_alert_of_the_plan() -> None:
     assert not failed.covers(old)
     assert looked_at(night(in_force=calm, made=calm)).covers(old)
     assert not looked_at(night(made=calm)).covers(old.model_copy(update={"scope": "other.yaml"}))
-
-
-def test_a_daily_batch_job_at_risk_is_told_once_and_not_for_days_that_the_plan_cuts() -> None:
-    made = quiet_plan()
-    job = batch_entry(tokens_per_day=1e9, by="06:00 UTC")
-    late = with_demand(made, batch=[job])
-    alert = only(night(in_force=made, made=late), AlertKind.DEADLINE_AT_RISK)
-    assert alert.subject == "embed"
-    assert alert.state == "unplanned for 06:00"
-    assert alert.title.startswith("The run embed@2026-12-01 may miss its deadline")
-
-
-def test_a_day_that_the_plan_in_force_cuts_is_not_told_as_unplanned() -> None:
-    """Tonight's file begins on the plan's last day; the job's one day ends after the plan."""
-    made = quiet_plan()
-    later = {"start": made.workloads.horizon.end - timedelta(days=1), "days": 2}
-    job = batch_entry(after="07:00 UTC", by="06:00 UTC")
-    tonight = with_demand(made, batch=[job], horizon=later, training=[])
-    assert [one.name for one in tonight.workloads.runs] == ["embed@2026-12-03"]
-    assert AlertKind.DEADLINE_AT_RISK not in kinds(night(in_force=made, made=tonight))
