@@ -110,7 +110,10 @@ class TrainingAssignment(Frozen):
 
 
 class Term(StrEnum):
-    """The named terms of the objective; a cost line is one of them."""
+    """The named terms of the objective; a cost line is one of them.
+
+    `over_budget` is what exceeding a soft budget counts as: nobody bills it.
+    """
 
     ON_DEMAND = "on_demand"
     SPOT = "spot"
@@ -119,10 +122,14 @@ class Term(StrEnum):
     CAPACITY_BLOCK = "capacity_block"
     OWNED = "owned"
     EGRESS = "egress"
+    OVER_BUDGET = "over_budget"
 
 
 class CostLine(Frozen):
-    """One part of the total: a term, what it is for (a purchase's id or a run), and its dollars."""
+    """One part of the total: a term, what it is for, and its dollars.
+
+    It is for a purchase (by its id), a run, or a budget (`policy.budgets[0]`).
+    """
 
     term: Term
     subject: str

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from broker.domain.batch import BatchJob, BatchRun
+from broker.domain.budget import Budget, check_names
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
@@ -80,12 +81,14 @@ class Policy(Frozen):
     provider has at most this share at any time; a service may set a smaller one.
     `approvals` is how many different persons must approve a plan before anything of it is bought.
     `churn` says when a night acts on a better plan; it changes no plan.
+    `budgets` are further caps, on parts of the plan, by the hour, or soft.
     """
 
     providers: AllowDeny = AllowDeny()
     regions: AllowDeny = AllowDeny()
     certifications: tuple[str, ...] = ()
     budget_usd_per_month: Usd | None = None
+    budgets: tuple[Budget, ...] = ()
     commitments: CommitmentPolicy = CommitmentPolicy()
     price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
     safety_margin: Annotated[float, Field(ge=0, lt=1)] | Literal["from_error_band"] = 0.15
@@ -167,6 +170,7 @@ class TrainingRun(Frozen):
     checkpoint: Checkpointing = Checkpointing()
     hardware: HardwareWish = HardwareWish()
     data: DataSet | None = None
+    team: Name | None = None
 
     @model_validator(mode="after")
     def _batch_holds_a_sequence(self) -> Self:
@@ -300,6 +304,7 @@ class Service(Frozen):
     kv_precision: KvPrecision = KvPrecision.BF16
     prefix_cache_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     chunked_prefill: bool = True
+    team: Name | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -354,6 +359,11 @@ class Workloads(Frozen):
             raise ValueError(f"the name {twice[0]!r} is used twice; each workload needs its own")
         if not names:
             raise ValueError("there is no workload; add an entry under services, training or batch")
+        return self
+
+    @model_validator(mode="after")
+    def _budgets_name_workloads(self) -> Self:
+        check_names(self.policy.budgets, [*self.training, *self.services])
         return self
 
 

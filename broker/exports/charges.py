@@ -56,7 +56,10 @@ class Charge:
 
 
 def charges(plan: Plan) -> tuple[Charge, ...]:
-    """List every charge of a plan: the effective costs add up to its total."""
+    """List every charge of a plan: the effective costs add up to its total.
+
+    What soft budgets ask for is in the total and no charge, as nobody bills it.
+    """
     listed = {
         offer.machine: offer.usd_per_hour
         for offer in plan.offers

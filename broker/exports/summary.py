@@ -19,6 +19,7 @@ _TERMS = {
     Term.CAPACITY_BLOCK: "capacity blocks, whole",
     Term.OWNED: "owned nodes",
     Term.EGRESS: "egress of training data",
+    Term.OVER_BUDGET: "over soft budgets, not billed",
 }
 
 

@@ -47,6 +47,11 @@ def _providers(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> I
         (f"quotas[{number}].provider", quota.provider)
         for number, quota in enumerate(workloads.quotas)
     ]
+    given += [
+        (f"policy.budgets[{number}].provider", budget.provider)
+        for number, budget in enumerate(workloads.policy.budgets)
+        if budget.provider is not None
+    ]
     for where, name in given:
         if name.lower() in known:
             continue

@@ -17,7 +17,7 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
-from broker.domain.workload import Workloads
+from broker.domain.workload import Policy, Workloads
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
@@ -218,6 +218,7 @@ def _rules_in_force(case: Case) -> Iterator[str]:
     policy = workloads.policy
     if policy.budget_usd_per_month is not None:
         yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
+    yield from _budgets_in_force(policy)
     if policy.commitments.max_upfront_usd is not None:
         yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
     if policy.max_provider_share < 1:
@@ -240,6 +241,12 @@ def _windows_in_force(workloads: Workloads) -> Iterator[str]:
             yield f"batch[{number}].by {job.by}"
         else:
             yield f"batch[{number}].window.deadline {job.window.deadline:%Y-%m-%d %H:%M}"
+
+
+def _budgets_in_force(policy: Policy) -> Iterator[str]:
+    for number, one in enumerate(policy.budgets):
+        if one.over_usd_per_usd is None:
+            yield f"policy.budgets[{number}] {one.amount_key} {one.amount_usd:f} for {one.scope}"
 
 
 def _why(report: CaseReport, workload: str) -> str:

@@ -15,6 +15,7 @@ from broker.domain.plan import Plan, Status
 from broker.verification import (
     batch,
     blocks,
+    budgets,
     capacity,
     commitments,
     costs,
@@ -74,6 +75,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "certifications": policy.certifications,
         "commitment_terms": policy.commitment_terms,
         "budget": policy.budget,
+        "budgets": budgets.budgets,
         "outliving_commitments": commitments.outliving_commitments,
         "proof": proof.proof,
         "infeasible": proof.infeasible,

@@ -10,6 +10,7 @@ from broker.domain.case import committed_hours
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Term, TrainingAssignment
 from broker.domain.quantities import quantize_usd
+from broker.verification.budgets import overruns
 from broker.verification.facts import Bought, Facts, Finding
 from broker.verification.timeline import node_hours_of
 
@@ -61,8 +62,9 @@ def owned_nodes(facts: Facts) -> Iterator[Finding]:
 
 
 def cost_lines(facts: Facts) -> Iterator[Finding]:
-    """Let the cost lines be those of the purchases and of the runs' data, each once."""
+    """Let the cost lines be those of the purchases, the runs' data and budgets, each once."""
     right = dict(_purchase_lines(facts)) | dict(_egress_lines(facts))
+    right |= {(Term.OVER_BUDGET, name): to_micro_usd(due) for name, due in overruns(facts).items()}
     found = {(line.term, line.subject): line.usd for line in facts.plan.cost_lines}
     for term, subject in sorted(right.keys() | found.keys()):
         usd, due = found.get((term, subject)), right.get((term, subject), _NOTHING)

@@ -32,6 +32,7 @@ def values_of(program: Program, found: Found) -> Floats:
         values[columns.spot_nodes.at(machine, everywhere)] = nodes.spot
         committed |= nodes.committed
     _commit(program, values, committed)
+    _exceed(program, values)
     return values
 
 
@@ -59,6 +60,17 @@ def _commit(program: Program, values: Floats, committed: Mapping[int, int]) -> N
     for number, level in enumerate(program.sets.levels):
         if any(committed.get(member, 0) for member in level.members):
             values[columns.level_used.at(number)] = 1.0
+
+
+def _exceed(program: Program, values: Floats) -> None:
+    """Count what is over each soft budget."""
+    over = program.columns.over_usd
+    (rows,) = (one for one in program.families if one.family == "budgets")
+    one = rows.entries
+    excess = np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys)) - rows.upper
+    is_over = (one.column >= over.start) & (one.column < over.start + over.size)
+    needed = excess[one.row[is_over]] / -one.coefficient[is_over]
+    values[one.column[is_over]] = np.maximum(needed, 0.0)
 
 
 def _following(window: tuple[int, ...], periods: Ints) -> Ints:

@@ -1,11 +1,11 @@
 """Rules with give: how little the numbers of the workloads file must grow for a plan to exist.
 
-The quotas, the cap on cash and the budget are rows whose limit is a number. Here each may be
+The quotas, the cap on cash and the budgets are rows whose limit is a number. Here each may be
 raised, and what is minimized is the raising alone, each as a part of its rule's own size.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,25 +26,35 @@ _LARGEST = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Raisable:
-    """The rules that may be raised: quotas by their number in the file, the cap, the budget."""
+    """The rules that may be raised: quotas and budgets by their numbers in the file, the cap.
+
+    `budget` is that of the month for the whole plan.
+    """
 
     quotas: tuple[int, ...] = ()
     upfront: bool = False
     budget: bool = False
+    budgets: tuple[int, ...] = ()
+
+    @property
+    def amounts(self) -> tuple[str | int, ...]:
+        """List the rules that are dollars, in the order of their columns."""
+        return (*["upfront"] * self.upfront, *["budget"] * self.budget, *self.budgets)
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
     """By how much each rule is raised: GPUs a quota, dollars of cash, dollars of the budget.
 
-    The budget is that of a month. `is_least` tells that no smaller raising exists; else the time
-    was up and this is one that is enough.
+    The budget is that of a month; `budgets_usd` are in the units of their own keys. `is_least`
+    tells that no smaller raising exists; else the time was up and this is one that is enough.
     """
 
     quota_gpus: dict[int, int]
     upfront_usd: float
     budget_usd_per_month: float
     is_least: bool
+    budgets_usd: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +86,15 @@ def least_raise(case: Case, may: Raisable, limits: Limits) -> Raised | None:
     if not isinstance(columns, ElasticColumns):
         return None
     gpus = _values(solution.values, columns.raised_gpus)
-    usd = iter(_values(solution.values, columns.raised_usd))
+    usd = dict(zip(may.amounts, _values(solution.values, columns.raised_usd), strict=True))
     return Raised(
         quota_gpus={
             number: round(float(more)) for number, more in zip(may.quotas, gpus, strict=True)
         },
-        upfront_usd=float(next(usd)) if may.upfront else 0.0,
-        budget_usd_per_month=float(next(usd)) if may.budget else 0.0,
+        upfront_usd=float(usd.get("upfront", 0.0)),
+        budget_usd_per_month=float(usd.get("budget", 0.0)),
         is_least=solution.outcome is Outcome.OPTIMAL,
+        budgets_usd={number: float(usd[number]) for number in may.budgets},
     )
 
 
@@ -94,7 +105,7 @@ def elastic_program(case: Case, may: Raisable) -> Program:
     parts = {name: getattr(program.columns, name) for name in Columns.__slots__}
     start = program.columns.size
     gpus = _block("raised_gpus", start, len(may.quotas), integer=True)
-    usd = _block("raised_usd", start + gpus.size, may.upfront + may.budget, integer=False)
+    usd = _block("raised_usd", start + gpus.size, len(may.amounts), integer=False)
     columns = ElasticColumns(**parts, raised_gpus=gpus, raised_usd=usd)
     return replace(
         program,
@@ -134,11 +145,15 @@ def _gives(
 ) -> Iterator[tuple[int, float]]:
     if family == "quota" and key[0] in may.quotas:
         yield columns.raised_gpus.start + may.quotas.index(int(str(key[0]))), 1.0
-    if family == "upfront_cap" and may.upfront:
-        yield columns.raised_usd.start, 1.0
-    if family == "budget" and may.budget:
-        months = case.workloads.horizon.hours / float(HOURS_PER_MONTH)
-        yield columns.raised_usd.start + int(may.upfront), months
+    months = case.workloads.horizon.hours / float(HOURS_PER_MONTH)
+    for place, amount in enumerate(may.amounts, start=columns.raised_usd.start):
+        if family == "upfront_cap" and amount == "upfront":
+            yield place, 1.0
+        if family == "budget" and amount == "budget":
+            yield place, months
+        if family == "budgets" and amount == key[0]:
+            is_monthly = case.workloads.policy.budgets[int(str(amount))].usd_per_month is not None
+            yield place, months if is_monthly else 1.0
 
 
 def _charge(case: Case, may: Raisable, columns: ElasticColumns) -> TermCost:
@@ -147,6 +162,7 @@ def _charge(case: Case, may: Raisable, columns: ElasticColumns) -> TermCost:
     sizes = [float(case.workloads.quotas[number].gpus) for number in may.quotas]
     sizes += [float(policy.commitments.max_upfront_usd or 0)] * may.upfront
     sizes += [float(policy.budget_usd_per_month or 0)] * may.budget
+    sizes += [float(policy.budgets[number].amount_usd) for number in may.budgets]
     column = np.arange(len(sizes)) + columns.raised_gpus.start
     return TermCost("raised", column, np.array([1 / max(size, 1.0) for size in sizes]))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import routed_sides, stayers
+from solver.milp.variables import routed_sides, soft_budgets, stayers
 
 _Name = tuple[object, ...]
 
@@ -64,4 +64,5 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         "handover_requests_per_s": [
             (groups[group], sets.handovers[handover].periods) for group, handover in stayers(sets)
         ],
+        "over_usd": [number for number, _ in soft_budgets(sets)],
     }

@@ -23,6 +23,7 @@ from broker.domain.plan import (
 from broker.domain.quantities import MICRO_USD
 from solver.milp.beside import Beside
 from solver.milp.build import build_sets
+from solver.milp.extract_budgets import overrun_lines
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
@@ -254,6 +255,8 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
         offers,
         [(one.run, egress[one.run, one.machine, one.candidate.id]) for one in training],
     )
+    serving = serving_assignments(sets, work)
+    lines += overrun_lines(sets.case, bought, (serving, training), lines)
     total = sum((line.usd for line in lines), Decimal(0))
     bound = min(_down(solution.bound_usd), total)
     gap = float((total - bound) / total) if total else 0.0
@@ -264,7 +267,7 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
         bound_usd=bound,
         gap_fraction=gap,
         purchases=bought,
-        serving=serving_assignments(sets, work),
+        serving=serving,
         training=training,
         cost_lines=lines,
         ran_out_of_time=not is_proven,

@@ -11,6 +11,7 @@ from solver.milp.price_fills import FillPrices, fill_prices, node_usd
 from solver.milp.program import Program
 from solver.milp.relax import Relaxed
 from solver.milp.sets import Floats, Sets
+from solver.milp.work_prices import WorkPrices, work_prices
 
 _HALVINGS = 30
 _SLACK = 1e-9
@@ -41,8 +42,9 @@ class NodePrices:
 
     `alone` is the price for gangs where no service is on the machine, so that no commitment may
     outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping
-    replicas up for a share of the time earns. `shares` are prices of providers for
-    kinds that must be spread over them, `fills` those of whole nodes, which gangs pay too.
+    replicas up for a share of the time earns. `shares` are prices of providers for kinds that must
+    be spread over them, `fills` those of whole nodes, which gangs pay too, `work` those of replicas
+    and gangs by their own budgets.
     """
 
     firm: Floats
@@ -54,6 +56,7 @@ class NodePrices:
     kept: tuple[Kept, ...] = ()
     shares: Mapping[int, SharePrices] = field(default_factory=dict)
     fills: FillPrices = field(default_factory=FillPrices)
+    work: WorkPrices | None = None
 
 
 def flat_prices(sets: Sets) -> NodePrices:
@@ -123,6 +126,7 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
         kept=_kept(sets, program, solved),
         fills=fill_prices(sets, small, rows_of_family(program, "whole_nodes", solved)),
         shares=share_prices(sets, small, rows_of_family(program, "provider_share", solved)),
+        work=work_prices(sets, rows_of_family(program, "budgets", solved)),
     )
 
 

@@ -28,6 +28,7 @@ from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
 from solver.milp.tighten import tighter_fills
 from solver.milp.variables import Ints
+from solver.milp.work_prices import WorkPrices
 
 _Name = tuple[int, Configuration, tuple[float, ...]]
 Monotonic = Callable[[], float]
@@ -208,18 +209,24 @@ class _Market:
         if number in prices.shares:
             members = self.members[number, on_spot]
             usd = usd + prices.shares[number].usd(self.sets, members, self.up[number])
+        if prices.work is not None:
+            members = self.members[number, on_spot]
+            usd = usd + prices.work.group_usd(self.sets, members, self.up[number])
         return np.asarray(usd)
 
-    def option_usd(self, firm: Floats, spot: Floats) -> Floats:
+    def option_usd(self, firm: Floats, spot: Floats, work: WorkPrices | None = None) -> Floats:
         """Cost the run options: the cheapest periods of the window that finish the work."""
         usd = np.zeros(len(self.sets.run_options))
         for number, option in enumerate(self.sets.run_options):
             by_period = (spot if option.option.candidate.on_spot else firm)[
                 option.machine, list(option.window)
             ]
-            nodes = option.nodes * self.sets.machines[option.machine].gpus
-            cheapest = np.sort(by_period)[: option.slots_needed].sum()
-            usd[number] = nodes * cheapest + float(option.option.egress_usd)
+            by_period = by_period * (option.nodes * self.sets.machines[option.machine].gpus)
+            once = float(option.option.egress_usd)
+            if work is not None:
+                more, more_once = work.option_usd(self.sets, number)
+                by_period, once = by_period + more, once + more_once
+            usd[number] = np.sort(by_period)[: option.slots_needed].sum() + once
         return usd
 
 
@@ -360,8 +367,8 @@ def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Pric
     if not len(owner):
         return _Priced(owner, value, value, beside_usd=value)
     run_usd = duals.of("run_choice")[owner]
-    penalty = market.option_usd(prices.gangs, prices.spot_gangs) - run_usd
-    alone = market.option_usd(prices.alone, prices.spot_gangs) - run_usd
+    penalty = market.option_usd(prices.gangs, prices.spot_gangs, prices.work) - run_usd
+    alone = market.option_usd(prices.alone, prices.spot_gangs, prices.work) - run_usd
     inside = np.array(sorted(duals.inside.options), dtype=np.int64)
     value[inside] = duals.solved.option_value
     penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)

@@ -17,6 +17,7 @@ from decimal import Decimal
 from broker.domain.case import Case, ServingOption, TrainingOption, committed_hours
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
+from solver.milp.beyond_cost import is_about_more
 from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
 from solver.milp.sets import Configuration
@@ -66,7 +67,12 @@ class _Profile:
 
 
 def prune(case: Case) -> Pruned:
-    """Drop dominated candidates, commitments, options and machines; owned machines always stay."""
+    """Drop dominated candidates, commitments, options and machines; owned machines always stay.
+
+    Nothing is dropped where a rule asks for more than little money in all: see `is_about_more`.
+    """
+    if is_about_more(case):
+        return Pruned(case, {})
     case = replace(case, offers=_undominated_commitments(case))
     case = replace(case, offers=_undominated_blocks(case))
     case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))

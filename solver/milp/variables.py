@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from broker.domain.budget import Budget
 from broker.domain.workload import Sharing
 from solver.milp.sets import Floats, Sets
 
@@ -50,6 +51,8 @@ class Columns:
     run_nodes[m] keep services and runs apart where the policy does. gang_up[a,t],
     gang_start[a,t], option_used[a] place the runs. handover_requests_per_s[s,k] are carried by the
     replicas of one group that stay in place through one handover, s of `stayers`.
+    over_usd[n,t] are dollars over a soft budget, n of `soft_budgets`: those of a period where it is
+    for each hour, else all in the first column.
     """
 
     replicas: Block
@@ -66,6 +69,7 @@ class Columns:
     gang_start: Block
     option_used: Block
     handover_requests_per_s: Block
+    over_usd: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -84,6 +88,7 @@ class Columns:
             self.gang_start,
             self.option_used,
             self.handover_requests_per_s,
+            self.over_usd,
         )
 
     @property
@@ -137,6 +142,12 @@ def stayers(sets: Sets) -> tuple[tuple[int, int], ...]:
     )
 
 
+def soft_budgets(sets: Sets) -> tuple[tuple[int, Budget], ...]:
+    """List the budgets that may be exceeded at a price, with their numbers in the file."""
+    budgets = enumerate(sets.case.workloads.policy.budgets)
+    return tuple((number, one) for number, one in budgets if one.over_usd_per_usd is not None)
+
+
 def build_columns(sets: Sets) -> Columns:
     """Lay out all columns with their bounds."""
     size = _Sizes(sets)
@@ -156,6 +167,7 @@ def build_columns(sets: Sets) -> Columns:
         "gang_start": (size.window(), True),
         "option_used": (np.ones(size.options), True),
         "handover_requests_per_s": (size.handed_over(), False),
+        "over_usd": (size.over_budgets(), False),
     }
     blocks: dict[str, Block] = {}
     start = 0
@@ -234,6 +246,13 @@ class _Sizes:
             for at, level in enumerate(levels):
                 if level.machine == group.machine and not group.on_spot:
                     upper[number, at] = max(self.sets.kinds[group.kind].replicas_alone)
+        return upper
+
+    def over_budgets(self) -> Floats:
+        budgets = soft_budgets(self.sets)
+        upper = np.zeros((len(budgets), self.periods))
+        for number, (_, budget) in enumerate(budgets):
+            upper[number, : self.periods if budget.is_hourly else 1] = np.inf
         return upper
 
     def window(self) -> Floats:

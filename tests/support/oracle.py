@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
+from oracle_budgets import Budgets, join_within
 from oracle_fleets import (
     INFEASIBLE,
     SLACK,
@@ -169,6 +170,9 @@ def _cost(
         for offer, nodes in commitments
         if nodes and offer.commitment and offer.commitment.term_months * 730 > horizon_h
     ]
+    if tiny.case.workloads.policy.budgets:
+        budgets = Budgets(tiny, commitments, gang, apart)
+        return join_within(tiny, frontiers, outliving, budgets=budgets, usd=total)
     if tiny.case.workloads.policy.max_groups == 1:
         return total + join_rising(tiny, frontiers, outliving)
     if any(service.start_up for service in tiny.case.workloads.services):

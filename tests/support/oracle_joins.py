@@ -65,7 +65,7 @@ class _Busy:
 
     def __init__(self, tiny: Tiny, service: Service, outliving: list[tuple[Offer, int]]) -> None:
         self.tiny, self.service = tiny, service
-        self.shares = {offer.machine: _breakeven(tiny, offer) for offer, _ in outliving}
+        self.shares = {offer.machine: breakeven(tiny, offer) for offer, _ in outliving}
         self.slots: dict[tuple[str, Kind], list[int]] = {}
 
     def kept(self, slot: int, fleet: Fleet) -> Kept:
@@ -88,29 +88,27 @@ def _is_filled(tiny: Tiny, kept: Kept, outliving: list[tuple[Offer, int]]) -> bo
     served: dict[str, float] = {}
     for (machine, _), gpus in kept:
         served[machine] = served.get(machine, 0.0) + gpus
-    return all(_full(tiny, served, {offer.machine: count for offer, count in outliving}))
+    return all(full(tiny, served, {offer.machine: count for offer, count in outliving}))
 
 
 def join_rising(
     tiny: Tiny, frontiers: list[list[Way]], outliving: list[tuple[Offer, int]]
 ) -> float:
     """Add up the cheapest ways of fleets of which each is part of every larger one."""
-    (service,) = tiny.case.workloads.services
-    load = load_requests_per_s(service, tiny.case.workloads.horizon)
     nodes = {offer.machine: count for offer, count in outliving}
     states: dict[tuple[Counts, Counts], float] = {((), (0,) * len(nodes)): 0.0}
-    for slot in sorted(range(tiny.slots), key=load.__getitem__):
+    for slot in rising_slots(tiny):
         following: dict[tuple[Counts, Counts], float] = {}
         for usd, served, (fleet,) in frontiers[slot]:
-            full = _full(tiny, served, nodes)
+            here = full(tiny, served, nodes)
             larger = tuple(count for _, count in fleet)
             for (smaller, filled), cost in states.items():
                 if all(few <= many for few, many in zip(smaller, larger, strict=False)):
-                    so_far = tuple(a + b for a, b in zip(filled, full, strict=True))
+                    so_far = tuple(a + b for a, b in zip(filled, here, strict=True))
                     best = following.get((larger, so_far), INFEASIBLE)
                     following[larger, so_far] = min(best, cost + usd)
         states = following
-    needed = [_breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
+    needed = [breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
     return min(
         (
             usd
@@ -121,7 +119,14 @@ def join_rising(
     )
 
 
-def _full(tiny: Tiny, served: dict[str, float], nodes: dict[str, int]) -> tuple[bool, ...]:
+def rising_slots(tiny: Tiny) -> list[int]:
+    """List the slots by the load of the one service, the least first."""
+    (service,) = tiny.case.workloads.services
+    load = load_requests_per_s(service, tiny.case.workloads.horizon)
+    return sorted(range(tiny.slots), key=load.__getitem__)
+
+
+def full(tiny: Tiny, served: dict[str, float], nodes: dict[str, int]) -> tuple[bool, ...]:
     """Say of which commitments services need all nodes, beside the owned ones."""
     return tuple(
         math.ceil(served.get(machine, 0.0) / tiny.gpus(machine) - SLACK)
@@ -161,7 +166,7 @@ def _hands_over(tiny: Tiny, slot: int, old: tuple[Fleet, ...], new: tuple[Fleet,
     return True
 
 
-def _breakeven(tiny: Tiny, offer: Offer) -> float:
+def breakeven(tiny: Tiny, offer: Offer) -> float:
     firm = [
         one
         for one in tiny.case.offers

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 
+from changed_cases import with_workloads
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case, ServingOption, TrainingOption
@@ -10,6 +11,7 @@ from broker.domain.offer import Offer, PriceKind
 
 _ALIKE = 0.5
 """How often all machines give the same rates, so that one kind of replica spreads over them."""
+_SOFT = 0.6
 _ONE_CLASS = [{"input_tokens": 1000, "output_tokens": 200}]
 _TWO_CLASSES = [
     {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
@@ -17,11 +19,21 @@ _TWO_CLASSES = [
 ]
 
 
-def random_case(seed: int, *, machines: Sequence[int] = (1, 2, 2)) -> Case:
-    """Draw a case; one seed always gives the same. `machines` lists the numbers to draw from."""
+def random_case(
+    seed: int, *, machines: Sequence[int] = (1, 2, 2), providers: Sequence[str] = ("acme",)
+) -> Case:
+    """Draw a case; one seed always gives the same. `machines` lists the numbers to draw from.
+
+    Machines are those of the providers in turn.
+    """
     draw = random.Random(seed)  # noqa: S311 - instances, not secrets
     boxes = [
-        offer(f"{draw.uniform(1, 6):.2f}", name=f"m{number}", gpus=draw.choice([1, 2, 4]))
+        offer(
+            f"{draw.uniform(1, 6):.2f}",
+            name=f"m{number}",
+            gpus=draw.choice([1, 2, 4]),
+            provider=providers[number % len(providers)],
+        )
         for number in range(draw.choice(machines))
     ]
     offers = [*boxes, *_other_offers(draw, boxes)]
@@ -51,6 +63,32 @@ def random_case(seed: int, *, machines: Sequence[int] = (1, 2, 2)) -> Case:
     )
     owned = [(boxes[0], 1)] if draw.random() < 0.3 else []
     return case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
+
+
+def budget_case(seed: int) -> Case:
+    """Draw a case of two providers with one kind of replica, and two budgets of any sort."""
+    drawn = random_case(seed, machines=(2,), providers=("acme", "zeta"))
+    draw = random.Random(f"budgets {seed}")  # noqa: S311 - instances, not secrets
+    parts: list[dict[str, object]] = [{}, {"provider": "acme"}, {"provider": "zeta"}]
+    parts += [{"team": "us"}, {"workload": "chat"}, {"workload": "tune"}]
+    if not drawn.workloads.training:
+        parts.pop()
+    budgets = []
+    for part in draw.sample(parts, 2):
+        amount = draw.choice(
+            [
+                {"usd_per_hour": draw.choice([2, 5, 8, 12])},
+                {"usd": draw.choice([20, 60, 120, 200])},
+                {"usd_per_month": draw.choice([500, 2000, 5000])},
+            ]
+        )
+        soft = {"over_usd_per_usd": draw.choice([0.1, 0.5, 2])} if draw.random() < _SOFT else {}
+        budgets.append({**part, **amount, **soft})
+    changes: dict[str, object] = {"policy.budgets": budgets, "policy.max_groups": 1}
+    changes |= {"policy.budget_usd_per_month": None, "services.0.team": "us"}
+    if drawn.workloads.training and draw.random() < _SOFT:
+        changes["training.0.team"] = "us"
+    return with_workloads(drawn, changes)
 
 
 def handover_case(seed: int) -> Case:
@@ -106,13 +144,16 @@ def _other_offers(draw: random.Random, machines: Sequence[Offer]) -> list[Offer]
         gpus = int(machine.hardware.shape.gpu_count)
         if draw.random() < 0.5:
             spot = f"{price * draw.uniform(0.3, 0.8):.2f}"
-            offers.append(offer(spot, name=name, gpus=gpus, kind=PriceKind.SPOT))
+            offers.append(
+                offer(spot, name=name, gpus=gpus, kind=PriceKind.SPOT, provider=machine.provider)
+            )
         if draw.random() < 0.6:
             offers.append(
                 offer(
                     f"{price * draw.uniform(0.3, 0.9):.2f}",
                     name=name,
                     gpus=gpus,
+                    provider=machine.provider,
                     kind=PriceKind.RESERVED,
                     term_months=draw.choice([1, 12]),
                     upfront_usd=draw.choice(["0", "500"]),

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.workload import Workloads
-from broker.planning.explaining.policy_rules import BUDGET, QUOTA, UPFRONT
+from broker.planning.explaining.policy_rules import BUDGET, BUDGETS, QUOTA, UPFRONT
 from broker.planning.explaining.probing import Prober, Steps
 from broker.planning.searches import Search
 from solver.milp.elastic import Raisable, Raised
@@ -57,7 +57,7 @@ def _steps_spent(prober: Prober, others: Steps) -> Search[int]:
 def guesses(prober: Prober, names: Sequence[str], others: Steps) -> Search[dict[str, int]]:
     """Solve for the steps of those rules that are numbers in the program, all at once."""
     may = _raisable(names)
-    if not (may.quotas or may.upfront or may.budget):
+    if not (may.quotas or may.amounts):
         return {}
     found = yield from prober.least_raise(others, may)
     if found is None:
@@ -82,12 +82,15 @@ def _between(low: int, high: int, guess: int | None) -> int:
 
 
 def _raisable(names: Sequence[str]) -> Raisable:
-    quotas = [_quota(name) for name in names if name.startswith(f"{QUOTA}[")]
-    return Raisable(tuple(quotas), upfront=UPFRONT in names, budget=BUDGET in names)
+    quotas = [_number(name) for name in names if name.startswith(f"{QUOTA}[")]
+    budgets = [_number(name) for name in names if name.startswith(f"{BUDGETS}[")]
+    return Raisable(
+        tuple(quotas), upfront=UPFRONT in names, budget=BUDGET in names, budgets=tuple(budgets)
+    )
 
 
-def _quota(name: str) -> int:
-    return int(name.removeprefix(f"{QUOTA}[").partition("]")[0])
+def _number(name: str) -> int:
+    return int(name.partition("[")[2].partition("]")[0])
 
 
 def _steps(name: str, found: Raised, workloads: Workloads) -> int | None:
@@ -96,7 +99,10 @@ def _steps(name: str, found: Raised, workloads: Workloads) -> int | None:
         return _dollars(policy.commitments.max_upfront_usd, found.upfront_usd)
     if name == BUDGET:
         return _dollars(policy.budget_usd_per_month, found.budget_usd_per_month)
-    return found.quota_gpus[_quota(name)] if name.startswith(f"{QUOTA}[") else None
+    if name.startswith(f"{BUDGETS}["):
+        number = _number(name)
+        return _dollars(policy.budgets[number].amount_usd, found.budgets_usd[number])
+    return found.quota_gpus[_number(name)] if name.startswith(f"{QUOTA}[") else None
 
 
 def _dollars(given: Decimal | None, more: object) -> int | None:

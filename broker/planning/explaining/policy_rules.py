@@ -17,6 +17,7 @@ QUOTA, UPFRONT, BUDGET = (
     "policy.commitments.max_upfront_usd",
     "policy.budget_usd_per_month",
 )
+BUDGETS = "policy.budgets"
 ALLOWED = ("policy.providers.allow", "policy.regions.allow")
 
 
@@ -45,6 +46,7 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
         yield _money(UPFRONT, cap, can_save=True)
     if budget is not None:
         yield _money(BUDGET, budget, can_save=False)
+    yield from _budgets(policy)
     yield from _commitments(policy, offers)
     yield from _lists(policy)
     groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
@@ -59,6 +61,17 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     if not policy.allow_stale:
         place = "policy.allow_stale"
         yield ladder(place, place, "false", [(True, "true")], is_sized=True)
+
+
+def _budgets(policy: Policy) -> Iterator[Rule]:
+    """List the budgets that are never exceeded; a plan may be cheaper where one part has more."""
+    for number, budget in enumerate(policy.budgets):
+        if budget.over_usd_per_usd is None:
+            path, place = f"{BUDGETS}[{number}]", f"{BUDGETS}.{number}"
+            key = budget.amount_key
+            can_save = budget.is_hourly or budget.scope != "the plan"
+            place = f"{place}.{key}"
+            yield _money(f"{path}.{key}", budget.amount_usd, place=place, can_save=can_save)
 
 
 def _commitments(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
@@ -95,7 +108,7 @@ def _amount(path: str, place: str, gpus: int) -> Rule:
     )
 
 
-def _money(path: str, usd: Decimal, *, can_save: bool) -> Rule:
+def _money(path: str, usd: Decimal, *, can_save: bool, place: str = "") -> Rule:
     """Raise a limit in whole dollars; the first step goes to the next one."""
     whole = int(usd)
 
@@ -106,7 +119,7 @@ def _money(path: str, usd: Decimal, *, can_save: bool) -> Rule:
         path=path,
         value=f"{usd:,.2f}",
         steps=_MOST_USD,
-        edits=lambda _, step: {path: Decimal(raised(step))},
+        edits=lambda _, step: {place or path: Decimal(raised(step))},
         text=lambda step: f"{raised(step):,}" if step < _MOST_USD else "no limit",
         can_save=can_save,
     )

@@ -206,6 +206,7 @@ class _Forcing:
         budget = workloads.policy.budget_usd_per_month
         if budget is not None:
             yield f"policy.budget_usd_per_month is {budget:,.2f}"
+        yield from _budgets(workloads.policy, self.offer)
         cap = workloads.policy.commitments.max_upfront_usd
         if cap is not None and (self.offer.commitment or self.offer.block):
             yield f"policy.commitments.max_upfront_usd is {cap:,.2f}"
@@ -256,6 +257,14 @@ class _Rest:
         if not self.decides_others:
             return without_offers(self.ground.case, {self.offer})
         return left_unused(at_price(self.ground.case, self.offer, price), self.offer)
+
+
+def _budgets(policy: Policy, offer: Offer) -> Iterator[str]:
+    """Name the budgets that an offer counts in, or that the work on it does."""
+    for number, budget in enumerate(policy.budgets):
+        if budget.is_with(offer.provider):
+            amount = f"{budget.amount_key} {budget.amount_usd:,.2f}"
+            yield f"policy.budgets[{number}] is {amount} for {budget.scope}"
 
 
 def _dearer(instead: OtherPlan) -> str:

@@ -2,6 +2,7 @@
 
 from solver.milp.constraints.block_limit import block_limit
 from solver.milp.constraints.budget import budget
+from solver.milp.constraints.budgets import budgets
 from solver.milp.constraints.fewest_replicas import fewest_replicas
 from solver.milp.constraints.firm_capacity import firm_capacity
 from solver.milp.constraints.handover_load import handover_load
@@ -62,4 +63,5 @@ CONSTRAINTS = (
     block_limit,
     upfront_cap,
     budget,
+    budgets,
 )

@@ -4,6 +4,10 @@ from solver.milp.objective.blocks import blocks
 from solver.milp.objective.commitments import commitments
 from solver.milp.objective.egress import egress
 from solver.milp.objective.on_demand import on_demand
+from solver.milp.objective.over_budget import over_budget
 from solver.milp.objective.spot import spot
 
-TERMS = (on_demand, spot, commitments, blocks, egress)
+SPENDING = (on_demand, spot, commitments, blocks, egress)
+"""The terms that are bills; budgets are for these."""
+
+TERMS = (*SPENDING, over_budget)

@@ -48,6 +48,16 @@ def test_the_cap_on_cash_is_raised_where_only_a_commitment_is_on_sale() -> None:
     assert raised.upfront_usd == pytest.approx(350)
 
 
+def test_budgets_are_raised_in_the_unit_that_they_are_written_in() -> None:
+    """Five nodes cost 10 $ an hour, 240 $ a day, 7,300 $ a month; each is 2.5 times too much."""
+    for key, usd in (("usd_per_hour", 4), ("usd", 96), ("usd_per_month", 2920)):
+        of = five_nodes(budgets=[{key: usd}])
+        assert solved(of).status is Status.INFEASIBLE
+        raised = least_raise(of, Raisable(budgets=(0,)), EXACT)
+        assert raised is not None
+        assert raised.budgets_usd == {0: pytest.approx(1.5 * usd)}
+
+
 def test_rules_that_clash_are_raised_together() -> None:
     of = five_nodes([{"provider": "acme", "gpus": 2}], budget_usd_per_month=1000)
     assert least_raise(of, Raisable(quotas=(0,)), EXACT) is None

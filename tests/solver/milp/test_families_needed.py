@@ -155,6 +155,14 @@ def _too_little_money() -> Case:
     return case(file, [box], serving=[serving(box, [1])])
 
 
+def _too_little_money_for_acme() -> Case:
+    """Of two replicas at acme's 1 USD an hour only one is within its budget."""
+    boxes = [offer("1", provider="acme"), offer("3", provider="bolt")]
+    policy = {"budgets": [{"provider": "acme", "usd_per_hour": 1.5}]}
+    file = workloads(services=[service_entry(2, 2)], policy=policy)
+    return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
+
+
 def _two_providers() -> Case:
     """Five replicas, of which one provider may have four: one is rented at the dearer other one."""
     boxes = [offer("1", provider="acme"), offer("3", provider="bolt")]
@@ -190,4 +198,5 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "block_limit": _blocks_that_overlap,
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
+    "budgets": _too_little_money_for_acme,
 }

@@ -27,9 +27,10 @@ ELSEWHERE = {
     "provider_share": "test_provider_share.py",
     "block_limit": "test_blocks.py",
     "whole_nodes": "test_fills.py",
+    "budgets": "test_budgets.py",
 }
 """Families that this case has no rows of, and the file that has them."""
-NONE_HERE = {"provider_share", "block_limit", "whole_nodes"}
+NONE_HERE = set(ELSEWHERE)
 
 
 @pytest.fixture(scope="module")

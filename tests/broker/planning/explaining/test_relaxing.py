@@ -89,6 +89,19 @@ def test_a_budget_is_raised_to_the_dollar_above_the_cheapest_plan(
     check_each_is_least(asked, found.relaxations)
 
 
+def test_an_hours_budget_is_raised_to_the_peak(ground: MakeGround, tmp_path: Path) -> None:
+    sheet = sheet_file(tmp_path, RENTED)
+    most = most_nodes(ground(service_file(tmp_path), sheet).plan)
+    policy = "policy: {budgets: [{provider: aws, usd_per_hour: 3}, {usd: 5, over_usd_per_usd: 1}]}"
+    found = relaxing(ground(service_file(tmp_path, policy), sheet))
+    (way,) = [one for one in found.relaxations if "budgets" in one.changes[0].rule]
+    (change,) = way.changes
+    least = math.ceil(most * 2.30)
+    assert change.rule == "policy.budgets[0].usd_per_hour"
+    assert (change.enough, change.one_step_less) == (f"{least}", f"{least - 1}")
+    assert "policy.budgets[0].usd_per_hour 3.00" in found.clashing
+
+
 def test_a_deadline_moves_by_whole_slots_or_more_gpus_are_used(
     ground: MakeGround, tmp_path: Path
 ) -> None:

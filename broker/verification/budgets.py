@@ -1,0 +1,130 @@
+"""Budgets: what a part of the plan spends, in all and in every hour, against what it may."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from broker.domain.budget import Budget
+from broker.domain.offer import PriceKind
+from broker.domain.plan import Term
+from broker.domain.quantities import HOURS_PER_MONTH
+from broker.verification.facts import TOLERANCE, Facts, Finding
+
+_NOTHING = Fraction(0)
+
+
+def budgets(facts: Facts) -> Iterator[Finding]:
+    """Spend no more than each budget without a price for being over it.
+
+        each hour  Σ nodes × effective usd_per_hour, of the purchases from the provider
+        in all     Σ usd of those purchases, for the whole plan all cost lines
+
+    For a team or workload it is what its own replicas and gangs take at list prices: GPUs by the
+    hour at the on-demand or spot price of their node, or the dearest committed one where it is not
+    rented; in all with the egress of its runs. `usd_per_month` is scaled to the horizon.
+    """
+    for number, budget in enumerate(facts.case.workloads.policy.budgets):
+        if budget.over_usd_per_usd is not None:
+            continue
+        limit = _limit(facts, budget)
+        spent = _by_slot(facts, budget) if budget.is_hourly else [_in_all(facts, budget)]
+        over = np.array([float(usd) > float(limit) * (1 + TOLERANCE) for usd in spent])
+        if over.any():
+            usd = spent[int(np.argmax(over))]
+            found = f"{budget.scope} spends {float(usd):,.6f}"
+            when = facts.timeline.where(over) if budget.is_hourly else "in the horizon"
+            unit = "an hour " if budget.is_hourly else ""
+            message = f"{found} {unit}{when}; {float(limit):,.6f} is the budget"
+            yield Finding(f"policy.budgets[{number}]", message)
+
+
+def overruns(facts: Facts) -> Mapping[str, Fraction]:
+    """Give what is due for each soft budget that is exceeded: its price for each dollar over."""
+    due: dict[str, Fraction] = {}
+    for number, budget in enumerate(facts.case.workloads.policy.budgets):
+        if budget.over_usd_per_usd is None:
+            continue
+        limit = _limit(facts, budget)
+        if budget.is_hourly:
+            slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
+            spent = _by_slot(facts, budget)
+            over = sum((max(usd - limit, _NOTHING) * slot_h for usd in spent), _NOTHING)
+        else:
+            over = max(_in_all(facts, budget) - limit, _NOTHING)
+        if over:
+            due[f"policy.budgets[{number}]"] = over * Fraction(budget.over_usd_per_usd)
+    return due
+
+
+def _limit(facts: Facts, budget: Budget) -> Fraction:
+    if budget.usd_per_month is None:
+        return Fraction(budget.amount_usd)
+    months = Fraction(facts.case.workloads.horizon.hours) / Fraction(HOURS_PER_MONTH)
+    return Fraction(budget.usd_per_month) * months
+
+
+def _in_all(facts: Facts, budget: Budget) -> Fraction:
+    if budget.is_for_work:
+        slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
+        runs = _names(facts, budget)
+        egress = [
+            Fraction(line.usd)
+            for line in facts.plan.cost_lines
+            if line.term is Term.EGRESS and line.subject in runs
+        ]
+        return sum(_by_slot(facts, budget), _NOTHING) * slot_h + sum(egress, _NOTHING)
+    if budget.provider is not None:
+        usd = [one.purchase.usd for one in facts.bought if budget.is_with(one.offer.provider)]
+    else:
+        lines = facts.plan.cost_lines
+        usd = [line.usd for line in lines if line.term is not Term.OVER_BUDGET]
+    return sum(map(Fraction, usd), _NOTHING)
+
+
+def _by_slot(facts: Facts, budget: Budget) -> list[Fraction]:
+    """Give the dollars an hour in each slot: sums over lines of a count times its price."""
+    total = [_NOTHING] * facts.timeline.count
+    for counts, usd in _priced(facts, budget):
+        for slot in np.flatnonzero(counts).tolist():
+            total[slot] += int(counts[slot]) * usd
+    return total
+
+
+def _priced(facts: Facts, budget: Budget) -> Iterator[tuple[np.ndarray, Fraction]]:
+    if not budget.is_for_work:
+        for one in facts.bought:
+            if not one.is_owned and budget.is_with(one.offer.provider):
+                yield one.nodes, Fraction(one.offer.effective_usd_per_hour)
+        return
+    names = _names(facts, budget)
+    for group in facts.groups:
+        gpus = facts.gpus_per_node(group.assignment.machine)
+        if group.assignment.service in names and gpus:
+            listed = _listed(facts, group.assignment.machine, on_spot=group.assignment.on_spot)
+            size = group.assignment.candidate.layout.gpus
+            yield group.replicas, listed * Fraction(size, gpus)
+    for gang in facts.gangs:
+        if gang.assignment.run in names:
+            on_spot = gang.assignment.on_spot
+            yield gang.nodes, _listed(facts, gang.assignment.machine, on_spot=on_spot)
+
+
+def _names(facts: Facts, budget: Budget) -> set[str]:
+    """Name the workloads of a budget."""
+    workloads = facts.case.workloads
+    every = [(one.name, one.team) for one in workloads.services]
+    every += [(one.name, one.team) for one in workloads.training]
+    if budget.team is None:
+        return {name for name, _ in every if name == budget.workload}
+    return {name for name, team in every if team == budget.team}
+
+
+def _listed(facts: Facts, machine: str, *, on_spot: bool) -> Fraction:
+    own = [one for one in facts.case.offers if one.machine == machine]
+    kind = PriceKind.SPOT if on_spot else PriceKind.ON_DEMAND
+    asked = [one.usd_per_hour for one in own if one.price_kind is kind]
+    if not asked and not on_spot:
+        asked = [one.effective_usd_per_hour for one in own if one.price_kind is not PriceKind.SPOT]
+    return Fraction(max(asked, default=Decimal(0)))

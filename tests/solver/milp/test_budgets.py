@@ -1,0 +1,323 @@
+"""Budgets of parts of a plan: rows and costs worked out by hand, and pricing that knows of them.
+
+A node is one replica here and carries 1 request/s; `acme` rents at 1 USD an hour, `bolt` at 3. A
+day has three slots of 8 hours.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from changed_cases import with_workloads
+from oracle import INFEASIBLE, Tiny, cheapest_usd
+from random_cases import budget_case, random_case
+from solving import (
+    EXACT,
+    assembled,
+    least_usd,
+    objective_usd,
+    program_of,
+    same_cost,
+    solution_of,
+    solved,
+)
+from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
+from wide_cases import wide_case
+
+from broker.domain.case import Case
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Status, Term
+from broker.verification.check import check
+from solver.milp import price_out
+from solver.milp.build import build_sets
+from solver.milp.dump import lines, term_lines
+from solver.milp.optimize import Optimum, has_hopeless_workload, optimize, optimum_of
+from solver.milp.price_out import relaxed_over_all
+from solver.milp.program import build_program
+from solver.milp.relax import solve_relaxed
+from solver.milp.rows import entries, rows_of
+
+ACME = offer("1", provider="acme")
+BOLT = offer("3", provider="bolt")
+_HOURS = 24
+_BUDGETS: list[dict[str, object]] = [
+    {"usd_per_hour": 6},
+    {"usd_per_hour": 9, "over_usd_per_usd": 0.5},
+    {"provider": "acme", "usd_per_hour": 4},
+    {"provider": "zeta", "usd": 60},
+    {"provider": "acme", "usd": 150, "over_usd_per_usd": 2},
+    {"workload": "chat", "usd": 100, "over_usd_per_usd": 0.3},
+    {"workload": "chat", "usd_per_hour": 5},
+    {"team": "us", "usd": 120},
+    {"team": "us", "usd_per_month": 900, "over_usd_per_usd": 1},
+    {"team": "us", "usd_per_hour": 7, "over_usd_per_usd": 0.7},
+]
+
+
+def test_a_provider_has_no_more_than_its_budget_an_hour() -> None:
+    """Of five replicas three are acme's for 3 USD an hour, and two bolt's."""
+    assert _usd(_replicas(5, {"provider": "Acme", "usd_per_hour": 3.5})) == (3 + 2 * 3) * _HOURS
+
+
+def test_a_providers_budget_for_the_horizon_is_spent_where_it_saves_most() -> None:
+    """50 USD are 6 slots of 8 hours of an acme node: of 9 node-slots, 3 are bolt's."""
+    of = _replicas(3, {"provider": "acme", "usd": 50})
+    assert _usd(of) == 6 * 8 * 1 + 3 * 8 * 3
+
+
+def test_a_month_is_scaled_to_the_horizon() -> None:
+    """1,460 USD a month are 2 an hour, 48 a day."""
+    of = _replicas(3, {"provider": "acme", "usd_per_month": 1460})
+    assert _usd(of) == 6 * 8 * 1 + 3 * 8 * 3
+
+
+def test_a_soft_budget_is_exceeded_where_that_costs_less() -> None:
+    """A dollar more with acme saves two with bolt: it pays at 1.5 for a dollar over, not at 2.5."""
+    soft = {"provider": "acme", "usd_per_hour": 3, "over_usd_per_usd": 1.5}
+    cheap = _optimum(_replicas(5, soft))
+    assert float(cheap.total_usd) == (5 + 2 * 1.5) * _HOURS
+    over = [line for line in cheap.cost_lines if line.term is Term.OVER_BUDGET]
+    assert [(line.subject, float(line.usd)) for line in over] == [("policy.budgets[0]", 72.0)]
+    assert _usd(_replicas(5, {**soft, "over_usd_per_usd": 2.5})) == (3 + 2 * 3) * _HOURS
+
+
+def test_the_price_of_a_soft_budget_is_not_paid_from_the_hard_one() -> None:
+    """5 USD an hour are spent and 2 more counted: 5 are enough, 4.9 are not."""
+    soft = {"usd_per_hour": 3, "over_usd_per_usd": 1}
+    enough = _replicas(5, soft, {"usd_per_hour": 5}, {"usd": 120}, policy=_monthly(5))
+    assert _usd(enough) == (5 + 2) * _HOURS
+    for hard, policy in (({"usd_per_hour": 4.9}, {}), ({"usd": 119}, {}), (None, _monthly(4.9))):
+        budgets = [one for one in (soft, hard) if one is not None]
+        assert solved(_replicas(5, *budgets, policy=policy)).status is Status.INFEASIBLE
+
+
+def test_a_workload_is_charged_at_list_prices_whatever_its_nodes_are_paid() -> None:
+    """Committed at 0.5, five replicas cost 2.5 an hour; at list, acme's take 5 and bolt's 15."""
+    committed = offer("0.5", provider="acme", kind=PriceKind.RESERVED, term_months=1)
+    more = {"offers": [ACME, BOLT, committed], "days": 28, "slot": "24 h"}
+    assert _usd(_replicas(5, {"workload": "chat", "usd_per_hour": 5}, **more)) == 2.5 * 28 * 24
+    below = _replicas(5, {"workload": "chat", "usd_per_hour": 4.9}, **more)
+    assert solved(below).status is Status.INFEASIBLE
+
+
+def test_where_a_machine_is_not_rented_its_dearest_commitment_is_its_list_price() -> None:
+    month = offer("0.5", kind=PriceKind.RESERVED, term_months=1)
+    year = offer("0.2", kind=PriceKind.RESERVED, term_months=12, upfront_usd="876")
+    more = {"offers": [month, year], "days": 28, "slot": "24 h"}
+    assert _usd(_replicas(5, {"workload": "chat", "usd_per_hour": 2.5}, **more)) < 2.5 * 28 * 24
+    below = _replicas(5, {"workload": "chat", "usd_per_hour": 2.4}, **more)
+    assert solved(below).status is Status.INFEASIBLE
+
+
+def test_a_team_pays_for_its_services_its_runs_and_their_data() -> None:
+    """The run takes 16 h of a node of 1 USD and 7.5 for its data; the replica takes 24."""
+    limits = (47.5, 47.4)
+    statuses = [solved(_with_run({"team": "us", "usd": usd})).status for usd in limits]
+    assert statuses == [Status.OPTIMAL, Status.INFEASIBLE]
+    alone = [solved(_with_run({"workload": "tune", "usd": usd})).status for usd in (23.5, 23.4)]
+    assert alone == [Status.OPTIMAL, Status.INFEASIBLE]
+    other = {"team": "eu", "usd": 24}
+    assert solved(_with_run(other, run_team="us", chat_team="eu")).status is Status.OPTIMAL
+
+
+def test_a_budget_an_hour_may_ask_for_a_run_that_takes_longer() -> None:
+    """Fast nodes do the work in 8 h at 5 USD an hour, slow ones in 24 h at 3: dearer in all."""
+    fast, slow = offer("5", name="fast"), offer("3", name="slow")
+    file = workloads(training=[run_entry(8 * 3600 * 3)], policy={"budgets": [{"usd_per_hour": 4}]})
+    runs = [training(fast, tokens_per_s=3), training(slow, tokens_per_s=1)]
+    assert _usd(case(file, [fast, slow], training=runs)) == 3 * _HOURS
+
+
+def test_rows_of_budgets() -> None:
+    of = _with_run(
+        {"usd_per_hour": 6},
+        {"provider": "acme", "usd": 60, "over_usd_per_usd": 2},
+        {"workload": "tune", "usd": 50},
+        slot="24 h",
+        days=2,
+    )
+    assert list(lines(program_of(of), "budgets")) == [
+        "budgets[0,0]: +1 on_demand_nodes[0,0] <= 6",
+        "budgets[0,1]: +1 on_demand_nodes[0,1] <= 6",
+        "budgets[1,0]: +24 on_demand_nodes[0,0] +24 on_demand_nodes[0,1] -1 over_usd[0,0] <= 60",
+        "budgets[2,0]: +24 gang_up[0,0] +24 gang_up[0,1] +7.5 option_used[0] <= 50",
+    ]
+    assert list(term_lines(program_of(of), "over_budget")) == [
+        "over_budget: +2 over_usd[0,0]",
+        "over_budget: +2 over_usd[0,1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"usd_per_hour": 9},
+        {"usd": 200},
+        {"provider": "acme", "usd_per_hour": 3},
+        {"provider": "acme", "usd_per_month": 1460},
+        {"workload": "chat", "usd": 200},
+        {"workload": "chat", "usd_per_hour": 10},
+    ],
+    ids=str,
+)
+def test_a_plan_that_is_over_a_budget_is_refused(budget: dict[str, object]) -> None:
+    """Without the rows six replicas are all acme's, or where acme is sold out, bolt's."""
+    offers = [ACME, BOLT] if "provider" in budget else [BOLT]
+    of = _replicas(6, budget, offers=offers)
+    program = program_of(of, without="budgets")
+    loose = optimum_of(program, solution_of(program), EXACT)
+    found = {one.rule for one in check(assembled(of, loose), of)}
+    assert "budgets" in found
+
+
+def test_a_plan_that_hides_what_is_over_a_soft_budget_is_refused() -> None:
+    of = _replicas(5, {"usd": 100, "over_usd_per_usd": 0.5})
+    plan = assembled(of, solved(of))
+    assert check(plan, of) == ()
+    billed = tuple(line for line in plan.cost_lines if line.term is not Term.OVER_BUDGET)
+    usd = sum(line.usd for line in billed)
+    hidden = plan.model_copy(update={"cost_lines": billed, "total_usd": usd, "bound_usd": usd})
+    messages = [one.message for one in check(hidden, of) if one.rule == "cost_lines"]
+    assert messages == ["the over_budget line is missing; it is due 10.000000"]
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(2, 14), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(14, 60))]
+)
+def test_budgets_cost_what_enumeration_finds(seed: int) -> None:
+    of = budget_case(seed)
+    expected = cheapest_usd(Tiny(of, most_committed=3))
+    for optimum in (solved(of), optimize(of, EXACT)):
+        assert check(assembled(of, optimum), of) == ()
+        if expected == INFEASIBLE:
+            assert optimum.status is Status.INFEASIBLE
+        else:
+            assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+def test_budgets_bind_in_many_random_cases() -> None:
+    free = [with_workloads(budget_case(seed), {"policy.budgets": []}) for seed in range(16)]
+    bound = [least_usd(budget_case(seed)) for seed in range(16)]
+    dearer = [not same_cost(usd, least_usd(one)) for usd, one in zip(bound, free, strict=True)]
+    assert sum(dearer) > 6
+
+
+def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
+        monkeypatch.setattr(price_out, name, 1)
+    binding = 0
+    for of in _many_machines(range(40)):
+        sets = build_sets(of)
+        if has_hopeless_workload(sets):
+            continue
+        program = build_program(sets)
+        whole, found = solve_relaxed(program), relaxed_over_all(sets, time.monotonic() + 60)
+        assert (whole is None) == (found is None)
+        if whole is not None and found is not None:
+            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
+            rows = sum(len(one.keys) for one in program.families if one.family != "budgets")
+            binding += bool(np.abs(whole.row_usd[rows:]).max(initial=0.0) > 1e-6)
+    assert binding > 5
+
+
+def test_a_plan_with_a_kind_or_option_costs_its_penalty_more_than_the_bound() -> None:
+    held = 0
+    for of in _many_machines(range(12)):
+        sets = build_sets(of)
+        found = relaxed_over_all(sets, time.monotonic() + 60)
+        if found is None or has_hopeless_workload(sets):
+            continue
+        program = build_program(sets)
+        for block, penalties in (
+            (program.columns.kind_used, found.kind_penalty_usd),
+            (program.columns.option_used, found.option_penalty_usd),
+        ):
+            for number in np.flatnonzero(penalties > 1e-6).tolist():
+                used = entries(0, block.at(np.array([number])), 1.0)
+                forced = rows_of("forced", [(0,)], [used], lower=1.0)
+                asked = replace(program, families=(*program.families, forced))
+                usd = objective_usd(asked, solution_of(asked, EXACT))
+                least = found.bound_usd + float(penalties[number])
+                assert usd >= least * (1 - 1e-6) - 1e-4
+                held += 1
+    assert held > 20
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(6), pytest.param(range(6, 60), marks=pytest.mark.long)], ids=["few", "many"]
+)
+def test_step_by_step_costs_what_the_whole_program_does(seeds: range) -> None:
+    for of in _many_machines(seeds):
+        whole, stepwise = solved(of), optimize(of, EXACT)
+        assert check(assembled(of, stepwise), of) == ()
+        assert stepwise.status is whole.status
+        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+
+
+def _many_machines(seeds: range) -> Iterator[Case]:
+    """Draw cases with many machines, and give each two budgets in turn."""
+    for seed in seeds:
+        drawn = (
+            wide_case(seed)
+            if seed % 3 == 0
+            else random_case(seed, machines=(4, 6), providers=("acme", "zeta"))
+        )
+        services, runs = drawn.workloads.services, drawn.workloads.training
+        given = [_BUDGETS[seed % len(_BUDGETS)], _BUDGETS[(seed * 7 + 3) % len(_BUDGETS)]]
+        changes: dict[str, object] = {"policy.max_groups": 1}
+        changes |= {f"services.{at}.team": "us" for at in range(len(services))}
+        changes |= {f"training.{at}.team": "us" for at in range(len(runs))}
+        changes["policy.budgets"] = [one for one in given if services or "workload" not in one]
+        yield with_workloads(drawn, changes)
+
+
+def _monthly(usd_per_hour: float) -> dict[str, object]:
+    return {"budget_usd_per_month": usd_per_hour * 730}
+
+
+def _replicas(
+    count: int,
+    *budgets: dict[str, object],
+    offers: list[Offer] | None = None,
+    policy: dict[str, object] | None = None,
+    **more: object,
+) -> Case:
+    load = {"requests_per_s": {"mean": float(count), "peak": float(count), "peak_hour": 12}}
+    sold = offers or [ACME, BOLT]
+    rules = {"budgets": list(budgets), **(policy or {})}
+    file = workloads(services=[service_entry(1, 1, traffic=load)], policy=rules, **more)
+    served = {one.machine: one for one in sold}
+    return case(file, sold, serving=[serving(one, [1.0]) for one in served.values()])
+
+
+def _with_run(
+    *budgets: dict[str, object], run_team: str = "us", chat_team: str = "us", **more: object
+) -> Case:
+    run = run_entry(
+        16 * 3600, team=run_team, window={"earliest": "2026-12-01", "deadline": "2026-12-03"}
+    )
+    file = workloads(
+        services=[service_entry(1, 1, team=chat_team)],
+        training=[run],
+        policy={"budgets": list(budgets)},
+        **more,
+    )
+    runs = [training(ACME, egress_usd="7.5")]
+    return case(file, [ACME], serving=[serving(ACME, [1.0])], training=runs)
+
+
+def _optimum(of: Case) -> Optimum:
+    whole, stepwise = solved(of), optimize(of, EXACT)
+    for optimum in (whole, stepwise):
+        assert check(assembled(of, optimum), of) == ()
+    assert stepwise.total_usd == whole.total_usd
+    return whole
+
+
+def _usd(of: Case) -> float:
+    """Solve whole and step by step, and have both plans checked; give the cost."""
+    return float(_optimum(of).total_usd)

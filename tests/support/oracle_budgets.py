@@ -1,0 +1,158 @@
+"""Budgets of a tiny case with one kind of replica: what each way through the slots spends."""
+
+import math
+from dataclasses import dataclass
+
+from oracle_fleets import INFEASIBLE, SLACK, Fleet, Gang, Tiny, Way
+from oracle_joins import breakeven, full, rising_slots
+
+from broker.domain.budget import Budget
+from broker.domain.offer import Offer, PriceKind
+
+_MONTH_H = 730
+Spent = tuple[float, ...]
+"""Dollars by budget that is for the whole horizon."""
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """What a choice of commitments and a gang spend, and fleets beside them."""
+
+    tiny: Tiny
+    commitments: list[tuple[Offer, int]]
+    gang: Gang
+    apart: int | None
+
+    @property
+    def all(self) -> tuple[Budget, ...]:
+        return self.tiny.case.workloads.policy.budgets
+
+    def in_slot(self, slot: int, fleets: tuple[Fleet, ...]) -> tuple[float, Spent]:
+        """Give what being over hourly budgets counts as in a slot, and what others spend in it."""
+        penalty, spent = 0.0, []
+        for budget in self.all:
+            an_hour = self._usd_per_hour(budget, slot, fleets)
+            if budget.usd_per_hour is None:
+                spent.append(an_hour * self.tiny.slot_h)
+            else:
+                over = max(an_hour - float(budget.usd_per_hour), 0.0) * self.tiny.slot_h
+                penalty += _price(budget, over)
+        return penalty, tuple(spent)
+
+    def penalty(self, spent: Spent) -> float:
+        """Give what being over the budgets of the horizon counts as; infinity where it may not."""
+        horizon_h = self.tiny.case.workloads.horizon.hours
+        total = 0.0
+        given = [one for one in self.all if one.usd_per_hour is None]
+        for budget, usd in zip(given, spent, strict=True):
+            limit = float(budget.usd_per_month or 0) * horizon_h / _MONTH_H
+            limit = limit if budget.usd is None else float(budget.usd)
+            once = float(self.gang[0].egress_usd) if self.gang else 0.0
+            is_for_run = self._is_for("tune", budget) or budget.scope == "the plan"
+            total += _price(budget, max(usd + (once if is_for_run else 0.0) - limit, 0.0))
+        return total
+
+    def _is_for(self, name: str, budget: Budget) -> bool:
+        workloads = self.tiny.case.workloads
+        teams = {one.name: one.team for one in (*workloads.services, *workloads.training)}
+        return budget.workload == name or (
+            budget.team is not None and budget.team == teams.get(name)
+        )
+
+    def _usd_per_hour(self, budget: Budget, slot: int, fleets: tuple[Fleet, ...]) -> float:
+        works = self.gang is not None and slot in self.gang[1]
+        if budget.team is None and budget.workload is None:
+            return self._by_node(budget, works=works, fleets=fleets)
+        usd = 0.0
+        if self._is_for("chat", budget):
+            for option, count in fleets[0]:
+                gpus = count * option.candidate.layout.gpus / self.tiny.gpus(option.machine)
+                usd += gpus * self._listed(option.machine, on_spot=option.on_spot)
+        if works and self.gang and self._is_for("tune", budget):
+            one = self.gang[0]
+            usd += one.candidate.nodes * self._listed(one.machine, on_spot=one.candidate.on_spot)
+        return usd
+
+    def _listed(self, machine: str, *, on_spot: bool) -> float:
+        kind = PriceKind.SPOT if on_spot else PriceKind.ON_DEMAND
+        return self.tiny.price(machine, kind) or 0.0
+
+    def _by_node(self, budget: Budget, *, works: bool, fleets: tuple[Fleet, ...]) -> float:
+        usd = 0.0
+        machines = self.tiny.case.machines
+        for machine in machines:
+            if budget.provider not in (None, machines[machine].provider):
+                continue
+            held = [(offer, count) for offer, count in self.commitments if offer.machine == machine]
+            for offer, count in held:
+                assert offer.commitment is not None
+                term_h = offer.commitment.term_months * _MONTH_H
+                upfront = float(offer.commitment.upfront_usd) / term_h
+                usd += count * (float(offer.usd_per_hour) + upfront)
+            fixed = sum(count for _, count in held)
+            fixed += sum(one.nodes for one in self.tiny.case.owned if one.machine == machine)
+            for on_spot, kind in ((False, PriceKind.ON_DEMAND), (True, PriceKind.SPOT)):
+                gpus = sum(
+                    count * option.candidate.layout.gpus
+                    for option, count in fleets[0]
+                    if option.machine == machine and option.on_spot is on_spot
+                )
+                serving = math.ceil(gpus / self.tiny.gpus(machine) - SLACK)
+                is_here = self.gang is not None and self.gang[0].machine == machine
+                gang = 0
+                if works and self.gang and is_here and self.gang[0].candidate.on_spot is on_spot:
+                    gang = self.gang[0].candidate.nodes
+                rented = max(serving + gang - (0 if on_spot else fixed), 0)
+                if self.apart is not None and is_here and not on_spot:
+                    rented = max(serving - (fixed - self.apart), 0) + max(gang - self.apart, 0)
+                usd += rented * (self.tiny.price(machine, kind) or 0.0)
+        return usd
+
+
+def join_within(
+    tiny: Tiny,
+    frontiers: list[list[Way]],
+    outliving: list[tuple[Offer, int]],
+    *,
+    budgets: Budgets,
+    usd: float,
+) -> float:
+    """Add up the cheapest rising fleets, what being over budgets counts as included."""
+    nodes = {offer.machine: count for offer, count in outliving}
+    count = sum(one.usd_per_hour is None for one in budgets.all)
+    states: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {
+        ((), (0,) * len(nodes), (0.0,) * count): usd
+    }
+    for slot in rising_slots(tiny):
+        following: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {}
+        for cost_here, served, fleets in frontiers[slot]:
+            over_usd, spent = budgets.in_slot(slot, fleets)
+            filled_here = full(tiny, served, nodes)
+            larger = tuple(replicas for _, replicas in fleets[0])
+            for (smaller, filled, before), cost in states.items():
+                if all(few <= many for few, many in zip(smaller, larger, strict=False)):
+                    so_far = tuple(a + b for a, b in zip(filled, filled_here, strict=True))
+                    state = (larger, so_far, _added(before, spent))
+                    best = following.get(state, INFEASIBLE)
+                    following[state] = min(best, cost + cost_here + over_usd)
+        states = following
+    needed = [breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
+    return min(
+        (
+            cost + budgets.penalty(spent)
+            for (_, filled, spent), cost in states.items()
+            if all(have >= need - 1e-7 for have, need in zip(filled, needed, strict=True))
+        ),
+        default=INFEASIBLE,
+    )
+
+
+def _added(before: Spent, spent: Spent) -> Spent:
+    return tuple(round(one + more, 9) for one, more in zip(before, spent, strict=True))
+
+
+def _price(budget: Budget, over_usd: float) -> float:
+    if over_usd <= 1e-7:
+        return 0.0
+    price = budget.over_usd_per_usd
+    return INFEASIBLE if price is None else float(price) * over_usd
