@@ -261,11 +261,12 @@ class Availability(Frozen):
 
     `max_provider_share` is of the replicas in each user region, at any time; rounded up, but two
     replicas or more are never all with one provider where it is below 1. The smaller of this and
-    the policy's holds.
+    the policy's holds. In each of `min_zones` zones there is a replica at all times.
     """
 
     spare_replicas: Annotated[int, Field(ge=0)] = 0
     max_provider_share: PositiveShare = 1.0
+    min_zones: Count = 1
 
 
 class SpotUse(Frozen):
@@ -315,6 +316,15 @@ class Service(Frozen):
     @classmethod
     def _users_add_up(cls, users: dict[str, float]) -> dict[str, float]:
         return _adding_up(users, "users")
+
+    @model_validator(mode="after")
+    def _zones_have_replicas(self) -> Self:
+        if self.min_replicas < self.availability.min_zones > 1:
+            raise ValueError(
+                f"availability.min_zones {self.availability.min_zones} needs a replica in each; "
+                f"min_replicas is {self.min_replicas}, so make that as many"
+            )
+        return self
 
     @model_validator(mode="after")
     def _sizes_add_up(self) -> Self:

@@ -17,12 +17,13 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
-from broker.domain.workload import Policy, Workloads
+from broker.domain.workload import Availability, Policy, Workloads
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
 from broker.planning.strategies import Strategy
 from broker.planning.workloads_file import workloads_sha256
+from broker.planning.zone_notes import zone_notes
 from broker.verification.check import check
 from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
@@ -155,6 +156,7 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
         yield f"not compared, as no plan was found in the time: {unknown}"
     yield from solved.remarks
     yield from _beyond(report.case, optimum)
+    yield from zone_notes(report.case, optimum.serving)
     labels = {one.candidate.label for one in optimum.serving}
     labels |= {one.candidate.label for one in optimum.training}
     if Label.ESTIMATED in labels:
@@ -224,9 +226,7 @@ def _rules_in_force(case: Case) -> Iterator[str]:
     if policy.max_provider_share < 1:
         yield f"policy.max_provider_share {policy.max_provider_share:g}"
     for number, service in enumerate(workloads.services):
-        share = service.availability.max_provider_share
-        if share < 1:
-            yield f"services[{number}].availability.max_provider_share {share:g}"
+        yield from _spread_in_force(f"services[{number}].availability", service.availability)
     for number, quota in enumerate(workloads.quotas):
         yield f"quotas[{number}] {quota.gpus} GPUs of {quota.provider}"
     yield from _windows_in_force(workloads)
@@ -241,6 +241,13 @@ def _windows_in_force(workloads: Workloads) -> Iterator[str]:
             yield f"batch[{number}].by {job.by}"
         else:
             yield f"batch[{number}].window.deadline {job.window.deadline:%Y-%m-%d %H:%M}"
+
+
+def _spread_in_force(path: str, asked: Availability) -> Iterator[str]:
+    if asked.max_provider_share < 1:
+        yield f"{path}.max_provider_share {asked.max_provider_share:g}"
+    if asked.min_zones > 1:
+        yield f"{path}.min_zones {asked.min_zones}"
 
 
 def _budgets_in_force(policy: Policy) -> Iterator[str]:

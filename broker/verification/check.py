@@ -29,6 +29,7 @@ from broker.verification import (
     proof,
     runs,
     steps,
+    zones,
 )
 from broker.verification.facts import Facts, Finding, gather
 
@@ -88,6 +89,7 @@ DEMAND_RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "serve_load": load.serve_load,
         "min_replicas": load.min_replicas,
+        "min_zones": zones.min_zones,
         "start_up": handover.start_up,
         "runs": runs.runs,
         "batch_days": batch.batch_days,

@@ -207,18 +207,15 @@ def _kinds_and_groups(
     for (demand, configuration), alike in _alike(case, demands).items():
         for rates in sorted({rates_of(one) for one in alike}):
             members = [one for one in alike if _is_at_least(rates_of(one), rates)]
-            kind = Kind(
-                demand,
-                configuration,
-                rates,
-                *_alone(demands[demand], rates),
-                block_sizes=(),
-            )
+            alone = _alone(demands[demand], rates)
+            kind = Kind(demand, configuration, rates, *alone, block_sizes=())
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
+                is_spread = share < 1 or demands[demand].service.availability.min_zones > 1
                 if min(rates) <= 0 or not room.holds(members, kind, share):
                     continue
-                kind = replace(kind, block_sizes=room.block_sizes(members, kind, share))
+                sizes = room.block_sizes(members, kind, is_spread=is_spread)
+                kind = replace(kind, block_sizes=sizes)
             groups.extend(
                 Group(
                     kind=len(kinds),
@@ -276,15 +273,15 @@ class _Room:
         )
 
     def block_sizes(
-        self, members: Sequence[ServingOption], kind: Kind, share: Fraction
+        self, members: Sequence[ServingOption], kind: Kind, *, is_spread: bool
     ) -> tuple[int, ...]:
         """Cut the largest fleet into blocks, of whole nodes where those are small enough.
 
         The blocks are smaller where the machines could not hold them all otherwise, and single
-        replicas where no provider may have all.
+        replicas where they must be spread over providers or zones.
         """
         most = max(kind.replicas_alone)
-        if share < 1:
+        if is_spread:
             return (1,) * most
         size = math.ceil(most / MOST_BLOCKS)
         nodes = [int(self.case.machines[one.machine].hardware.shape.gpu_count) for one in members]

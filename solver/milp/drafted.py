@@ -33,6 +33,7 @@ def values_of(program: Program, found: Found) -> Floats:
         committed |= nodes.committed
     _commit(program, values, committed)
     _exceed(program, values)
+    _use_zones(program, values)
     return values
 
 
@@ -71,6 +72,17 @@ def _exceed(program: Program, values: Floats) -> None:
     is_over = (one.column >= over.start) & (one.column < over.start + over.size)
     needed = excess[one.row[is_over]] / -one.coefficient[is_over]
     values[one.column[is_over]] = np.maximum(needed, 0.0)
+
+
+def _use_zones(program: Program, values: Floats) -> None:
+    """Say in which zones each demand has a replica at all times."""
+    used = program.columns.zone_used
+    (rows,) = (one for one in program.families if one.family == "min_zones")
+    one = rows.entries
+    sums = np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys))
+    for row, column in zip(one.row.tolist(), one.column.tolist(), strict=True):
+        if used.start <= column < used.start + used.size and rows.upper[row] == 0:
+            values[column] = min(1.0, -sums[row])
 
 
 def _following(window: tuple[int, ...], periods: Ints) -> Ints:

@@ -7,6 +7,7 @@ import numpy as np
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import routed_sides, soft_budgets, stayers
+from solver.milp.zones import zone_pairs
 
 _Name = tuple[object, ...]
 
@@ -64,5 +65,6 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         "handover_requests_per_s": [
             (groups[group], sets.handovers[handover].periods) for group, handover in stayers(sets)
         ],
+        "zone_used": [(demands[demand], zone) for demand, zone in zone_pairs(sets)],
         "over_usd": [number for number, _ in soft_budgets(sets)],
     }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from solver.milp.constraints.min_zones import ZonePrices, zone_prices
 from solver.milp.constraints.provider_share import SharePrices, share_prices
 from solver.milp.price_fills import FillPrices, fill_prices, node_usd
 from solver.milp.program import Program
@@ -44,7 +45,7 @@ class NodePrices:
     outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping
     replicas up for a share of the time earns. `shares` are prices of providers for kinds that must
     be spread over them, `fills` those of whole nodes, which gangs pay too, `work` those of replicas
-    and gangs by their own budgets.
+    and gangs by their own budgets, `zones` what replicas earn where they must be in several.
     """
 
     firm: Floats
@@ -57,6 +58,7 @@ class NodePrices:
     shares: Mapping[int, SharePrices] = field(default_factory=dict)
     fills: FillPrices = field(default_factory=FillPrices)
     work: WorkPrices | None = None
+    zones: ZonePrices | None = None
 
 
 def flat_prices(sets: Sets) -> NodePrices:
@@ -126,6 +128,7 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
         kept=_kept(sets, program, solved),
         fills=fill_prices(sets, small, rows_of_family(program, "whole_nodes", solved)),
         shares=share_prices(sets, small, rows_of_family(program, "provider_share", solved)),
+        zones=zone_prices(small, rows_of_family(program, "min_zones", solved)),
         work=work_prices(sets, rows_of_family(program, "budgets", solved)),
     )
 

@@ -212,6 +212,9 @@ class _Market:
         if prices.work is not None:
             members = self.members[number, on_spot]
             usd = usd + prices.work.group_usd(self.sets, members, self.up[number])
+        if prices.zones is not None:
+            members = self.members[number, on_spot]
+            usd = usd + prices.zones.usd(self.sets, members, self.up[number])
         return np.asarray(usd)
 
     def option_usd(self, firm: Floats, spot: Floats, work: WorkPrices | None = None) -> Floats:

@@ -6,7 +6,7 @@ that costs no more and does no less. Any plan on the first then moves to the sec
 A commitment that outlives the horizon is bound to what services fill of its own machine, beside
 owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
 machines with one keep all their layouts. Where providers share a service's replicas, these move
-only to a machine of the same cloud.
+only to a machine of the same cloud, and in the same zone where they must be in several.
 """
 
 from collections import defaultdict
@@ -22,6 +22,7 @@ from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
 from solver.milp.sets import Configuration
 from solver.milp.shares import spread_services
+from solver.milp.zones import spread_places
 
 _Key = tuple[str, ...]
 _Sides = dict[tuple[str, bool], ServingOption]
@@ -209,12 +210,12 @@ def _profiles(case: Case) -> dict[str, _Profile]:
             _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
             if _outlives(offer, case):
                 profiles[offer.machine].outliving.add(offer.key)
-    spread = spread_services(case)
+    spread, zones = spread_services(case), spread_places(case)
     for serving in case.serving:
         served = (serving.service, serving.user_region, str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
         if serving.service in spread:
-            profiles[serving.machine].cloud = case.machines[serving.machine].cloud
+            profiles[serving.machine].cloud = zones[serving.machine]
     for training in case.training:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)

@@ -17,9 +17,11 @@ def provider_share(workloads: Workloads, service: Service) -> Fraction:
 
 
 def spread_services(case: Case) -> frozenset[str]:
-    """Name the services of which no provider may have all."""
+    """Name the services of which no provider may have all, or that must be in several zones."""
     return frozenset(
-        one.name for one in case.workloads.services if provider_share(case.workloads, one) < 1
+        one.name
+        for one in case.workloads.services
+        if provider_share(case.workloads, one) < 1 or one.availability.min_zones > 1
     )
 
 

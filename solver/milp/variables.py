@@ -9,6 +9,7 @@ import numpy.typing as npt
 from broker.domain.budget import Budget
 from broker.domain.workload import Sharing
 from solver.milp.sets import Floats, Sets
+from solver.milp.zones import zone_pairs
 
 Ints = npt.NDArray[np.int64]
 Index = Ints | int
@@ -51,6 +52,7 @@ class Columns:
     run_nodes[m] keep services and runs apart where the policy does. gang_up[a,t],
     gang_start[a,t], option_used[a] place the runs. handover_requests_per_s[s,k] are carried by the
     replicas of one group that stay in place through one handover, s of `stayers`.
+    zone_used[i] says whether a zone has a replica at all times, i of `zone_pairs`: demand and zone.
     over_usd[n,t] are dollars over a soft budget, n of `soft_budgets`: those of a period where it is
     for each hour, else all in the first column.
     """
@@ -70,6 +72,7 @@ class Columns:
     option_used: Block
     handover_requests_per_s: Block
     over_usd: Block
+    zone_used: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -89,6 +92,7 @@ class Columns:
             self.option_used,
             self.handover_requests_per_s,
             self.over_usd,
+            self.zone_used,
         )
 
     @property
@@ -168,6 +172,7 @@ def build_columns(sets: Sets) -> Columns:
         "option_used": (np.ones(size.options), True),
         "handover_requests_per_s": (size.handed_over(), False),
         "over_usd": (size.over_budgets(), False),
+        "zone_used": (np.ones(len(zone_pairs(sets))), False),
     }
     blocks: dict[str, Block] = {}
     start = 0

@@ -24,6 +24,27 @@ def with_workloads(of: Case, changes: Mapping[str, object]) -> Case:
     return replace(of, workloads=Workloads.model_validate(root, strict=False))
 
 
+def placed(of: Case, places: Mapping[str, tuple[str, str | None]]) -> Case:
+    """Move machines to other regions and zones, each named by its key."""
+
+    def moved(one: Offer) -> Offer:
+        if one.machine not in places:
+            return one
+        region, zone = places[one.machine]
+        place = one.place.model_copy(update={"region": region, "zone": zone})
+        return one.model_copy(update={"place": place})
+
+    names = {one.machine: moved(one).machine for one in of.machines.values()}
+    return replace(
+        of,
+        offers=tuple(sorted(map(moved, of.offers), key=lambda one: one.key)),
+        machines={names[key]: moved(one) for key, one in of.machines.items()},
+        serving=tuple(replace(one, machine=names[one.machine]) for one in of.serving),
+        training=tuple(replace(one, machine=names[one.machine]) for one in of.training),
+        owned=tuple(replace(one, machine=names[one.machine]) for one in of.owned),
+    )
+
+
 def doubled(of: Case) -> Case:
     """Double all that is in dollars: prices, upfronts, egress, budget, the cap on cash."""
     offers = {one.key: _twice_as_dear(one) for one in (*of.offers, *of.machines.values())}

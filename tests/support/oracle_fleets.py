@@ -44,6 +44,11 @@ class Tiny:
         machines = self.case.machines.items()
         return {name: int(one.hardware.shape.gpu_count) for name, one in machines}
 
+    def zone(self, machine: str) -> tuple[str, ...]:
+        """Name the zone of a machine; all machines here name one, or none does."""
+        of = self.case.machines[machine]
+        return (of.provider, of.place.region, of.place.zone or "")
+
     def price(self, machine: str, kind: PriceKind) -> float | None:
         return self._prices.get((machine, kind))
 
@@ -60,6 +65,9 @@ def fleets_of(
     kinds = [kind_of(option) for option in options]
     for counts in itertools.product(*(range(count + 1) for count in most)):
         if sum(counts) < service.min_replicas or _stands_idle(kinds, counts, most):
+            continue
+        used = {tiny.zone(one.machine) for one, n in zip(options, counts, strict=True) if n}
+        if len(used) < service.availability.min_zones:
             continue
         together = merged(options, counts, kinds)
         spare = service.availability.spare_replicas

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from changed_cases import with_workloads
+from changed_cases import placed, with_workloads
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case, ServingOption, TrainingOption
@@ -12,6 +12,7 @@ from broker.domain.offer import Offer, PriceKind
 _ALIKE = 0.5
 """How often all machines give the same rates, so that one kind of replica spreads over them."""
 _SOFT = 0.6
+_REGIONS = ("here", "here", "there")
 _ONE_CLASS = [{"input_tokens": 1000, "output_tokens": 200}]
 _TWO_CLASSES = [
     {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
@@ -89,6 +90,16 @@ def budget_case(seed: int) -> Case:
     if drawn.workloads.training and draw.random() < _SOFT:
         changes["training.0.team"] = "us"
     return with_workloads(drawn, changes)
+
+
+def zone_case(seed: int) -> Case:
+    """Draw a case with one kind of replica, which must be in two zones at all times."""
+    drawn = random_case(seed, machines=(2, 2, 3), providers=("acme", "acme", "zeta"))
+    draw = random.Random(f"zones {seed}")  # noqa: S311 - instances, not secrets
+    places = {key: (draw.choice(_REGIONS), draw.choice("aab")) for key in drawn.machines}
+    changes: dict[str, object] = {"policy.max_groups": 1, "policy.budget_usd_per_month": None}
+    changes |= {"services.0.min_replicas": 2, "services.0.availability.min_zones": 2}
+    return with_workloads(placed(drawn, places), changes)
 
 
 def handover_case(seed: int) -> Case:

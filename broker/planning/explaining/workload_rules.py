@@ -41,13 +41,18 @@ def service_rules(number: int, service: Service) -> Iterator[Rule]:
     yield _objective(path, place, "ttft", (service.slo.ttft, _TTFT_STEP))
     yield _objective(path, place, "tpot", (service.slo.tpot, _TPOT_STEP))
     spare, least = service.availability.spare_replicas, service.min_replicas
+    fewest = service.availability.min_zones if service.availability.min_zones > 1 else 0
     fewer = [(one, str(one)) for one in range(spare - 1, -1, -1)]
     name = "availability.spare_replicas"
     yield ladder(f"{path}.{name}", f"{place}.{name}", str(spare), fewer, is_sized=False)
-    fewer = [(one, str(one)) for one in range(least - 1, -1, -1)]
+    fewer = [(one, str(one)) for one in range(least - 1, fewest - 1, -1)]
     yield ladder(f"{path}.min_replicas", f"{place}.min_replicas", str(least), fewer, is_sized=False)
     name = "availability.max_provider_share"
     yield provider_share(f"{path}.{name}", f"{place}.{name}", service.availability)
+    zones = service.availability.min_zones
+    fewer = [(one, str(one)) for one in range(zones - 1, 0, -1)]
+    name = "availability.min_zones"
+    yield ladder(f"{path}.{name}", f"{place}.{name}", str(zones), fewer, is_sized=False)
     yield _round_trip(path, place, service)
     if service.gpu_models:
         listed = ", ".join(service.gpu_models)

@@ -11,6 +11,7 @@ from solver.milp.constraints.kept_replicas import kept_replicas
 from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
+from solver.milp.constraints.min_zones import min_zones
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.provider_share import provider_share
 from solver.milp.constraints.quota import quota
@@ -42,6 +43,7 @@ CONSTRAINTS = (
     fewest_replicas,
     spot_share,
     provider_share,
+    min_zones,
     handover_rate,
     handover_load,
     firm_capacity,

@@ -1,9 +1,9 @@
 """The plan costs no more than the budget."""
 
 from broker.domain.quantities import HOURS_PER_MONTH
-from solver.milp.objective import SPENDING
 from solver.milp.rows import Rows, entries, rows_of
 from solver.milp.sets import Sets
+from solver.milp.spending import SPENDING
 from solver.milp.variables import Columns
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from broker.domain.budget import Budget
 from broker.domain.list_price import list_usd_per_hour
 from broker.domain.quantities import HOURS_PER_MONTH
-from solver.milp.objective import SPENDING
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.sets import Floats, Sets
+from solver.milp.spending import SPENDING
 from solver.milp.variables import Columns, Ints, replicas_at, soft_budgets
 
 _Listed = Mapping[tuple[str, bool], float]
@@ -39,9 +39,7 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
     options get theirs all the same (work_prices), as some penalties come from inside.
     """
     listed = list_prices(sets)
-    keys: list[Key] = []
-    parts: list[Entries] = []
-    upper: list[float] = []
+    keys, parts, upper = list[Key](), list[Entries](), list[float]()
     soft = {number: place for place, (number, _) in enumerate(soft_budgets(sets))}
     for number, budget in enumerate(sets.case.workloads.policy.budgets):
         periods = np.arange(len(sets.periods) if budget.is_hourly else 1)

@@ -7,7 +7,4 @@ from solver.milp.objective.on_demand import on_demand
 from solver.milp.objective.over_budget import over_budget
 from solver.milp.objective.spot import spot
 
-SPENDING = (on_demand, spot, commitments, blocks, egress)
-"""The terms that are bills; budgets are for these."""
-
-TERMS = (*SPENDING, over_budget)
+TERMS = (on_demand, spot, commitments, blocks, egress, over_budget)

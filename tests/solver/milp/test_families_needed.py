@@ -171,6 +171,16 @@ def _two_providers() -> Case:
     return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
 
 
+def _two_zones() -> Case:
+    """Two replicas in two zones: one is rented in the dearer one."""
+    here, there = offer("1"), offer("3", name="other")
+    place = there.place.model_copy(update={"region": "there"})
+    boxes = [here, there.model_copy(update={"place": place})]
+    entry = service_entry(2, 2, availability={"min_zones": 2}, min_replicas=2)
+    file = workloads(services=[entry])
+    return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
+
+
 def _blocks_that_overlap() -> Case:
     """One node at a time is sold for two days, from either day: two overlap on the second day."""
     box = offer("4")
@@ -195,6 +205,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     ),
     "shared_stock": _one_node_in_stock,
     "provider_share": _two_providers,
+    "min_zones": _two_zones,
     "block_limit": _blocks_that_overlap,
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,

@@ -1,0 +1,41 @@
+"""Zones: a service has a replica in each of several of them, at all times."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from broker.verification.facts import Facts, Finding
+from broker.verification.timeline import Array
+
+
+def min_zones(facts: Facts) -> Iterator[Finding]:
+    """Count for each region of a service's users the zones where a replica is in every slot.
+
+    A zone is that of the machine's cloud, whoever sells it; a region of which any machine names no
+    zone is one zone. Firm and spot replicas count.
+    """
+    for service in facts.case.workloads.services:
+        asked = service.availability.min_zones
+        for region, users in service.users.items():
+            if asked == 1 or users <= 0:
+                continue
+            by_zone: dict[str, Array] = {}
+            for group in facts.groups_of(service.name, region):
+                zone = _zone(facts, group.assignment.machine)
+                before = by_zone.get(zone, facts.timeline.zeros())
+                by_zone[zone] = before + group.replicas
+            kept = [zone for zone, replicas in by_zone.items() if np.all(replicas >= 1)]
+            if len(kept) < asked:
+                named = ", ".join(sorted(kept)) or "none"
+                message = f"has a replica at all times in {named}; {asked} zones are right"
+                yield Finding(f"{service.name}/{region}", message)
+
+
+def _zone(facts: Facts, machine: str) -> str:
+    own = facts.case.machines.get(machine)
+    if own is None:
+        return machine
+    region = (own.cloud, own.place.region)
+    alike = [one for one in facts.case.machines.values() if (one.cloud, one.place.region) == region]
+    is_one = any(one.place.zone is None or one.place.zone == "" for one in alike)
+    return "/".join(region if is_one else (*region, str(own.place.zone)))
