@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
 from broker.domain.budget import Budget, check_names
 from broker.domain.engine import KvPrecision, ServingEngine
@@ -256,19 +257,6 @@ class LatencyObjective(Frozen):
     tpot: Percentile
 
 
-class Availability(Frozen):
-    """What must hold when something fails: the load is carried without the spares.
-
-    `max_provider_share` is of the replicas in each user region, at any time; rounded up, but two
-    replicas or more are never all with one provider where it is below 1. The smaller of this and
-    the policy's holds. In each of `min_zones` zones there is a replica at all times.
-    """
-
-    spare_replicas: Annotated[int, Field(ge=0)] = 0
-    max_provider_share: PositiveShare = 1.0
-    min_zones: Count = 1
-
-
 class SpotUse(Frozen):
     """How much of the load may sit on spot nodes."""
 
@@ -373,6 +361,12 @@ class Workloads(Frozen):
 
     @model_validator(mode="after")
     def _budgets_name_workloads(self) -> Self:
+        zoned = [one.name for one in self.services if one.availability.spare_zone]
+        if zoned and self.policy.max_groups > 1:
+            raise ValueError(
+                f"services.{zoned[0]}.availability.spare_zone needs policy.max_groups: 1, so that "
+                "it is known what a lost zone carried"
+            )
         check_names(self.policy.budgets, [*self.training, *self.services])
         return self
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from broker.domain.availability import Availability
 from broker.domain.candidate import Label
 from broker.domain.case import Case
 from broker.domain.errors import BrokerError
@@ -17,7 +18,7 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
-from broker.domain.workload import Availability, Policy, Workloads
+from broker.domain.workload import Policy, Workloads
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
@@ -248,6 +249,8 @@ def _spread_in_force(path: str, asked: Availability) -> Iterator[str]:
         yield f"{path}.max_provider_share {asked.max_provider_share:g}"
     if asked.min_zones > 1:
         yield f"{path}.min_zones {asked.min_zones}"
+    if asked.spare_zone:
+        yield f"{path}.spare_zone true"
 
 
 def _budgets_in_force(policy: Policy) -> Iterator[str]:

@@ -90,6 +90,7 @@ DEMAND_RULES: Mapping[str, Rule] = MappingProxyType(
         "serve_load": load.serve_load,
         "min_replicas": load.min_replicas,
         "min_zones": zones.min_zones,
+        "spare_zone": zones.spare_zone,
         "start_up": handover.start_up,
         "runs": runs.runs,
         "batch_days": batch.batch_days,

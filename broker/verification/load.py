@@ -102,6 +102,7 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
 
         replicas[t] ≤ max(⌈Σ_k load_requests_per_s[k,t] / rate[k]⌉ + spare_replicas, min_replicas)
 
+    With a spare zone of n, ⌈…⌉ replicas and one for each n − 1 of them are as many as may be, too.
     More would stand idle, and could pass as use of a commitment. The rates are the least that an
     option of the kind gives.
     """
@@ -113,11 +114,17 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             rates = least.get((service.name, region, name), ())
             per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
             alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
-            most = np.maximum(alone + service.availability.spare_replicas, service.min_replicas)
+            spare = alone + service.availability.spare_replicas
+            most = np.maximum(np.maximum(spare, _with_zone(service, alone)), service.min_replicas)
             over = replicas > most
             if over.any():
                 counts = f"{replicas[over][0]:.0f} replicas, {most[over][0]:.0f} carry all"
                 yield Finding(_name(same[0]), f"{counts} {facts.timeline.where(over)}")
+
+
+def _with_zone(service: Service, alone: Array) -> Array:
+    asked = service.availability
+    return alone + np.ceil(alone / (asked.min_zones - 1)) if asked.spare_zone else alone
 
 
 def one_order(facts: Facts) -> Iterator[Finding]:

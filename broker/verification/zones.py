@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from broker.verification.facts import Facts, Finding
+from broker.verification.facts import TOLERANCE, Facts, Finding
 from broker.verification.timeline import Array
 
 
@@ -29,6 +29,35 @@ def min_zones(facts: Facts) -> Iterator[Finding]:
                 named = ", ".join(sorted(kept)) or "none"
                 message = f"has a replica at all times in {named}; {asked} zones are right"
                 yield Finding(f"{service.name}/{region}", message)
+
+
+def spare_zone(facts: Facts) -> Iterator[Finding]:
+    """Carry the load with what is left after the loss of any one zone, where that is asked for.
+
+        Σ_k load_requests_per_s[k,t] / rate[k] ≤ Σ_g replicas[g,t], g in other zones than z  ∀ z, t
+
+    With the least rates of any of the replicas. Firm and spot replicas count, spares too.
+    """
+    for service in facts.case.workloads.services:
+        for region, users in service.users.items():
+            groups = facts.groups_of(service.name, region)
+            if not service.availability.spare_zone or users <= 0 or not groups:
+                continue
+            rates = np.array(
+                [[one.requests_per_s for one in of.assignment.candidate.rates] for of in groups]
+            ).min(axis=0)
+            with np.errstate(divide="ignore"):
+                needed = facts.needed_requests_per_s(service, region) @ (1 / rates)
+            total = sum((of.replicas for of in groups), facts.timeline.zeros())
+            for zone in sorted({_zone(facts, of.assignment.machine) for of in groups}):
+                own = [of for of in groups if _zone(facts, of.assignment.machine) == zone]
+                left = total - sum((of.replicas for of in own), facts.timeline.zeros())
+                over = needed > left * (1 + TOLERANCE) + TOLERANCE
+                if over.any():
+                    counts = f"without {zone} {left[over][0]:.0f} replicas are left"
+                    message = f"{counts}, {np.ceil(needed[over][0]):.0f} carry the load"
+                    when = facts.timeline.where(over)
+                    yield Finding(f"{service.name}/{region}", f"{message}, {when}")
 
 
 def _zone(facts: Facts, machine: str) -> str:

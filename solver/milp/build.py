@@ -20,7 +20,7 @@ from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
-from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole
+from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole, with_spare_zone
 from solver.milp.handovers import handovers
 from solver.milp.room import most_gpus
 from solver.milp.sets import (
@@ -208,7 +208,7 @@ def _kinds_and_groups(
         for rates in sorted({rates_of(one) for one in alike}):
             members = [one for one in alike if _is_at_least(rates_of(one), rates)]
             alone = _alone(demands[demand], rates)
-            kind = Kind(demand, configuration, rates, *alone, block_sizes=())
+            kind = Kind(demand, configuration, rates, alone[0], alone[1], (), carrying=alone[2])
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
                 is_spread = share < 1 or demands[demand].service.availability.min_zones > 1
@@ -311,15 +311,16 @@ def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:
     return (*names, option.candidate.id, option.on_spot)
 
 
-def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Count, a period, the replicas that carry all that this kind can carry, and the firm ones."""
+def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+    """Count, a period, the replicas for all that this kind can carry, firm ones, those that do."""
     per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
     needed = per_rate @ demand.load_requests_per_s
     firm_share = 1 - demand.service.spot.max_share
     floor = demand.service.min_replicas
-    every = whole(needed) + demand.spare
+    every = np.maximum(whole(needed) + demand.spare, with_spare_zone(demand, whole(needed)))
     firm = whole(firm_share * needed) + demand.spare
-    return tuple(max(int(one), floor) for one in every), tuple(int(one) for one in firm)
+    alone = tuple(max(int(one), floor) for one in every)
+    return alone, tuple(int(one) for one in firm), tuple(int(one) for one in whole(needed))
 
 
 def _levels(

@@ -55,6 +55,17 @@ def whole(needed: Floats) -> Floats:
     return np.asarray(np.ceil(needed * (1 - ROUNDING)), dtype=np.float64)
 
 
+def with_spare_zone(demand: Demand, needed: Floats) -> Floats:
+    """Count the fewest replicas that carry the load after the loss of one of the zones asked for.
+
+    Spread evenly over n zones, r replicas lose ⌈r / n⌉ with one of them.
+    """
+    zones = demand.service.availability.min_zones
+    if not demand.service.availability.spare_zone:
+        return needed
+    return np.asarray(needed + np.ceil(needed / (zones - 1)))
+
+
 def _least_loads(case: Case) -> dict[tuple[str, str], Floats]:
     least: dict[tuple[str, str], Floats] = {}
     for option in case.serving:

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from solver.milp.constraints.min_zones import ZonePrices, zone_prices
 from solver.milp.constraints.provider_share import SharePrices, share_prices
+from solver.milp.constraints.zone_loss import loss_prices
 from solver.milp.price_fills import FillPrices, fill_prices, node_usd
 from solver.milp.program import Program
 from solver.milp.relax import Relaxed
@@ -44,8 +45,9 @@ class NodePrices:
     `alone` is the price for gangs where no service is on the machine, so that no commitment may
     outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping
     replicas up for a share of the time earns. `shares` are prices of providers for kinds that must
-    be spread over them, `fills` those of whole nodes, which gangs pay too, `work` those of replicas
-    and gangs by their own budgets, `zones` what replicas earn where they must be in several.
+    be spread over them, `losses` those of zones where one may be lost, `fills` those of whole
+    nodes, which gangs pay too, `work` those of replicas and gangs by their own budgets, `zones`
+    what replicas earn where they must be in several.
     """
 
     firm: Floats
@@ -57,6 +59,7 @@ class NodePrices:
     kept: tuple[Kept, ...] = ()
     shares: Mapping[int, SharePrices] = field(default_factory=dict)
     fills: FillPrices = field(default_factory=FillPrices)
+    losses: Mapping[int, SharePrices] = field(default_factory=dict)
     work: WorkPrices | None = None
     zones: ZonePrices | None = None
 
@@ -118,16 +121,19 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
             held = _held(committed[number], shape)
             raised = _raised(sets, committed[number], flat.rent[number], held)
             gangs[number] = firm[number] = raised
-    return NodePrices(
-        firm,
-        gangs,
-        spot,
-        spot_gangs,
-        flat.rent,
-        flat.alone,
-        kept=_kept(sets, program, solved),
+    kept = _kept(sets, program, solved)
+    nodes = NodePrices(firm, gangs, spot, spot_gangs, flat.rent, flat.alone, kept)
+    return _with_rules(nodes, sets, program, solved)
+
+
+def _with_rules(prices: NodePrices, sets: Sets, program: Program, solved: Relaxed) -> NodePrices:
+    """Add the prices of rules over replicas and gangs themselves."""
+    small = program.sets
+    return replace(
+        prices,
         fills=fill_prices(sets, small, rows_of_family(program, "whole_nodes", solved)),
         shares=share_prices(sets, small, rows_of_family(program, "provider_share", solved)),
+        losses=loss_prices(sets, small, rows_of_family(program, "zone_loss", solved)),
         zones=zone_prices(small, rows_of_family(program, "min_zones", solved)),
         work=work_prices(sets, rows_of_family(program, "budgets", solved)),
     )

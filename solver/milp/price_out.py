@@ -185,7 +185,8 @@ class _Market:
             either = np.minimum(least_firm, least_spot)
             more = (usd - np.where(blocks, least, either)).min(axis=1)
             beside.update(zip(own.tolist(), np.maximum(more, 0.0).tolist(), strict=True))
-        credit = prices.shares[number].credit_usd if number in prices.shares else 0.0
+        rules = (prices.shares, prices.losses)
+        credit = sum(one[number].credit_usd for one in rules if number in one)
         total = float((firm_part + spot_part).sum()) - credit
         return _Spread(total + prices.fills.kind_usd.get(number, 0.0), used, beside)
 
@@ -204,18 +205,23 @@ class _Market:
                     base = kind.busy_periods(self.sets.hours, kept.share)[0]
                     gpus = kind.gpus * self.up[number][:, base]
                     usd[at] -= kept.usd(gpus, self.sets.machines[kept.machine].gpus)
+        return np.asarray(usd + self._rules_usd(number, prices, on_spot=on_spot))
+
+    def _rules_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
+        """Give what rules over replicas themselves add to each block on each group."""
+        members, up = self.members[number, on_spot], self.up[number]
+        machines = self.machines[number, on_spot]
+        usd = np.zeros((len(members), len(up)))
         for machine, block_usd in prices.fills.block_usd.get((number, on_spot), {}).items():
             usd[machines == machine] += block_usd
-        if number in prices.shares:
-            members = self.members[number, on_spot]
-            usd = usd + prices.shares[number].usd(self.sets, members, self.up[number])
+        for rule in (prices.shares, prices.losses):
+            if number in rule:
+                usd += rule[number].usd(self.sets, members, up)
         if prices.work is not None:
-            members = self.members[number, on_spot]
-            usd = usd + prices.work.group_usd(self.sets, members, self.up[number])
+            usd += prices.work.group_usd(self.sets, members, up)
         if prices.zones is not None:
-            members = self.members[number, on_spot]
-            usd = usd + prices.zones.usd(self.sets, members, self.up[number])
-        return np.asarray(usd)
+            usd += prices.zones.usd(self.sets, members, up)
+        return usd
 
     def option_usd(self, firm: Floats, spot: Floats, work: WorkPrices | None = None) -> Floats:
         """Cost the run options: the cheapest periods of the window that finish the work."""

@@ -120,7 +120,7 @@ class Kind:
     load of each period, spares and the least number included; `firm_alone` of them must be firm,
     as spot may carry only its share. Where one kind serves a demand, its replicas come in blocks of
     `block_sizes`, the first ones up first; elsewhere there are none, and each period counts its own
-    replicas.
+    replicas. `carrying` are those without which the load is not carried, spares left out.
     """
 
     demand: int
@@ -129,6 +129,7 @@ class Kind:
     replicas_alone: tuple[int, ...]
     firm_alone: tuple[int, ...]
     block_sizes: tuple[int, ...]
+    carrying: tuple[int, ...] = ()
 
     @property
     def gpus(self) -> int:

@@ -69,6 +69,12 @@ def fleets_of(
         used = {tiny.zone(one.machine) for one, n in zip(options, counts, strict=True) if n}
         if len(used) < service.availability.min_zones:
             continue
+        asked = service.availability
+        needed = _carrying(options[0], classes)
+        if asked.spare_zone and not _may_lose(
+            tiny, counts, options, needed=needed, zones=asked.min_zones
+        ):
+            continue
         together = merged(options, counts, kinds)
         spare = service.availability.spare_replicas
         beyond = [count if one.on_spot else count - spare for one, count in together]
@@ -106,6 +112,30 @@ def _counted_with(option: ServingOption, rates_of: ServingOption) -> ServingOpti
     return replace(option, candidate=slower)
 
 
+def _may_lose(
+    tiny: Tiny,
+    counts: Sequence[int],
+    options: tuple[ServingOption, ...],
+    *,
+    needed: int,
+    zones: int,
+) -> bool:
+    """Say whether a fleet is as large as it must be, and may lose any zone."""
+    left = [
+        sum(n for one, n in zip(options, counts, strict=True) if tiny.zone(one.machine) != zone)
+        for zone in {tiny.zone(one.machine) for one in options}
+    ]
+    return sum(counts) >= _with_spare_zone(needed, zones) and min(left) >= needed
+
+
+def _with_spare_zone(needed: int, zones: int) -> int:
+    """Count the fewest replicas of which enough are left when a zone of an even spread is lost."""
+    size = needed
+    while size - math.ceil(size / zones) < needed:
+        size += 1
+    return size
+
+
 def merged(
     options: tuple[ServingOption, ...], counts: Sequence[int], kinds: Sequence[Kind]
 ) -> Fleet:
@@ -133,9 +163,15 @@ def _stands_idle(kinds: Sequence[Kind], counts: tuple[int, ...], most: Sequence[
 
 def _most_replicas(service: Service, option: ServingOption, classes: list[float]) -> int:
     """Count the replicas that carry the whole load alone: more would stand idle."""
+    alone = _carrying(option, classes)
+    asked = service.availability
+    zoned = _with_spare_zone(alone, asked.min_zones) if asked.spare_zone else 0
+    return max(alone + asked.spare_replicas, service.min_replicas, zoned)
+
+
+def _carrying(option: ServingOption, classes: list[float]) -> int:
     rates = [rate.requests_per_s for rate in option.candidate.rates]
-    alone = math.ceil(sum(c / r for c, r in zip(classes, rates, strict=True)) - 1e-6)
-    return max(alone + service.availability.spare_replicas, service.min_replicas)
+    return math.ceil(sum(c / r for c, r in zip(classes, rates, strict=True)) - 1e-6)
 
 
 def busy_slots(tiny: Tiny, service: Service, option: ServingOption, share: float) -> list[int]:

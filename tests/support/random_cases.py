@@ -92,13 +92,14 @@ def budget_case(seed: int) -> Case:
     return with_workloads(drawn, changes)
 
 
-def zone_case(seed: int) -> Case:
+def zone_case(seed: int, *, spare_zone: bool = False) -> Case:
     """Draw a case with one kind of replica, which must be in two zones at all times."""
     drawn = random_case(seed, machines=(2, 2, 3), providers=("acme", "acme", "zeta"))
     draw = random.Random(f"zones {seed}")  # noqa: S311 - instances, not secrets
     places = {key: (draw.choice(_REGIONS), draw.choice("aab")) for key in drawn.machines}
     changes: dict[str, object] = {"policy.max_groups": 1, "policy.budget_usd_per_month": None}
     changes |= {"services.0.min_replicas": 2, "services.0.availability.min_zones": 2}
+    changes["services.0.availability.spare_zone"] = spare_zone
     return with_workloads(placed(drawn, places), changes)
 
 

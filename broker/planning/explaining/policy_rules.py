@@ -26,6 +26,8 @@ def all_rules(
 ) -> tuple[Rule, ...]:
     """List every rule of a workloads file that has a looser value, those of the policy first."""
     found = [*_quotas(workloads), *_policy(workloads.policy, offers)]
+    if not any(one.availability.spare_zone for one in workloads.services):
+        found.append(_groups(workloads.policy))
     for number, service in enumerate(workloads.services):
         found.extend(service_rules(number, service))
     for number, run in enumerate(workloads.training):
@@ -49,9 +51,6 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     yield from _budgets(policy)
     yield from _commitments(policy, offers)
     yield from _lists(policy)
-    groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
-    place = "policy.max_groups"
-    yield ladder(place, place, str(policy.max_groups), groups, is_sized=False)
     place = "policy.max_provider_share"
     yield provider_share(place, place, policy)
     if policy.sharing is Sharing.SPLIT:
@@ -61,6 +60,12 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     if not policy.allow_stale:
         place = "policy.allow_stale"
         yield ladder(place, place, "false", [(True, "true")], is_sized=True)
+
+
+def _groups(policy: Policy) -> Rule:
+    groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
+    place = "policy.max_groups"
+    return ladder(place, place, str(policy.max_groups), groups, is_sized=False)
 
 
 def _budgets(policy: Policy) -> Iterator[Rule]:

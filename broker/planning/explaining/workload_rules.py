@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from broker.domain.availability import Availability
 from broker.domain.gpu import Precision
 from broker.domain.horizon import MAX_SLOTS, Horizon
 from broker.domain.workload import (
-    Availability,
     Percentile,
     Policy,
     Run,
@@ -50,9 +50,15 @@ def service_rules(number: int, service: Service) -> Iterator[Rule]:
     name = "availability.max_provider_share"
     yield provider_share(f"{path}.{name}", f"{place}.{name}", service.availability)
     zones = service.availability.min_zones
-    fewer = [(one, str(one)) for one in range(zones - 1, 0, -1)]
+    lowest = 2 if service.availability.spare_zone else 1
+    fewer = [(one, str(one)) for one in range(zones - 1, lowest - 1, -1)]
     name = "availability.min_zones"
     yield ladder(f"{path}.{name}", f"{place}.{name}", str(zones), fewer, is_sized=False)
+    if service.availability.spare_zone:
+        name = "availability.spare_zone"
+        yield ladder(
+            f"{path}.{name}", f"{place}.{name}", "true", [(False, "false")], is_sized=False
+        )
     yield _round_trip(path, place, service)
     if service.gpu_models:
         listed = ", ".join(service.gpu_models)

@@ -32,6 +32,7 @@ from solver.milp.constraints.steady_limit import steady_limit
 from solver.milp.constraints.steady_whole import steady_whole
 from solver.milp.constraints.upfront_cap import upfront_cap
 from solver.milp.constraints.whole_nodes import whole_nodes
+from solver.milp.constraints.zone_loss import zone_loss
 
 CONSTRAINTS = (
     serve_load,
@@ -44,6 +45,7 @@ CONSTRAINTS = (
     spot_share,
     provider_share,
     min_zones,
+    zone_loss,
     handover_rate,
     handover_load,
     firm_capacity,

@@ -138,17 +138,24 @@ def _largest_fleet(sets: Sets, demand: int) -> int:
 class SharePrices:
     """What a kind's rows add to the price of its columns: dollars a replica and period, and less.
 
-    `credit_usd` is what the used kind itself earns by them.
+    `credit_usd` is what the used kind itself earns by them. `places` names for each machine the
+    place that rows are for, where that is not its provider.
     """
 
     credit_usd: float
-    by_provider: Mapping[str, Floats]
+    by_place: Mapping[str, Floats]
+    places: Mapping[str, str] | None = None
 
     def usd(self, sets: Sets, groups: Ints, up: Floats) -> Floats:
         """Price each block on each group, group by block."""
         nothing = np.zeros(up.shape[1])
-        by_group = [self.by_provider.get(provider_of(sets, int(one)), nothing) for one in groups]
+        by_group = [self.by_place.get(self._place(sets, int(one)), nothing) for one in groups]
         return np.asarray(np.array(by_group).reshape(len(groups), up.shape[1]) @ up.T)
+
+    def _place(self, sets: Sets, group: int) -> str:
+        if self.places is None:
+            return provider_of(sets, group)
+        return self.places[sets.groups[group].option.machine]
 
 
 def share_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, SharePrices]:
@@ -156,16 +163,28 @@ def share_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, SharePr
 
     A provider that has no machine in the smaller program has no row there: its price is 0.
     """
+    return prices_of_rows(sets, small, shared_kinds(small), duals)
+
+
+def prices_of_rows(
+    sets: Sets,
+    small: Sets,
+    rows: list[tuple[int, str, int, int]],
+    duals: Floats,
+    *,
+    places: Mapping[str, str] | None = None,
+) -> Mapping[int, SharePrices]:
+    """Read the prices off the duals of rows of a smaller program: kind, place, period, most."""
     position = {
         (kind.demand, kind.configuration, kind.rates): number
         for number, kind in enumerate(sets.kinds)
     }
     credit: dict[int, float] = defaultdict(float)
     prices: dict[int, dict[str, Floats]] = defaultdict(dict)
-    for (at, provider, period, most), dual in zip(shared_kinds(small), duals, strict=True):
+    for (at, place, period, most), dual in zip(rows, duals, strict=True):
         kind = small.kinds[at]
         number = position[kind.demand, kind.configuration, kind.rates]
-        usd = prices[number].setdefault(provider, np.zeros(len(sets.periods)))
+        usd = prices[number].setdefault(place, np.zeros(len(sets.periods)))
         usd[period] -= dual
         credit[number] -= most * dual
-    return {number: SharePrices(credit[number], own) for number, own in prices.items()}
+    return {number: SharePrices(credit[number], own, places) for number, own in prices.items()}

@@ -48,6 +48,18 @@ def test_a_zone_that_is_left_for_a_while_does_not_count(under: Under) -> None:
     assert "chat/eu-west" in found
 
 
+def test_what_is_left_without_a_zone_must_carry_the_load(under: Under) -> None:
+    """`chat` keeps three firm replicas in one zone and one on spot in the other."""
+    one_kind = {"policy.max_groups": 1, "services.0.availability.spare_zone": True}
+    plan, case = under({**ASKED, **one_kind})
+    both = _in_zones(case, ("a", "b"))
+    moved = plan.serving[2].model_copy(update={"machine": "p5b"})
+    spread = plan.model_copy(update={"serving": (*plan.serving[:2], moved, *plan.serving[3:])})
+    found = [one for one in check(spread, both) if one.rule == "spare_zone"]
+    assert {one.subject for one in found} == {"chat/us-east", "chat/eu-west"}
+    assert any("without aws/us-east-1/a 1 replicas are left" in one.message for one in found)
+
+
 def _in_zones(case: Case, zones: tuple[str, str | None]) -> Case:
     """Put p5 in one zone of its region, and another machine like it in the other."""
     own = case.machines[P5]

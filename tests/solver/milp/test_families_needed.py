@@ -171,12 +171,14 @@ def _two_providers() -> Case:
     return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
 
 
-def _two_zones() -> Case:
-    """Two replicas in two zones: one is rented in the dearer one."""
+def _two_zones(*, spare_zone: bool = False) -> Case:
+    """Two replicas in two zones: one is rented in the dearer one, or two where one may be lost."""
     here, there = offer("1"), offer("3", name="other")
     place = there.place.model_copy(update={"region": "there"})
     boxes = [here, there.model_copy(update={"place": place})]
-    entry = service_entry(2, 2, availability={"min_zones": 2}, min_replicas=2)
+    entry = service_entry(
+        2, 2, availability={"min_zones": 2, "spare_zone": spare_zone}, min_replicas=2
+    )
     file = workloads(services=[entry])
     return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
 
@@ -206,6 +208,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "shared_stock": _one_node_in_stock,
     "provider_share": _two_providers,
     "min_zones": _two_zones,
+    "zone_loss": lambda: _two_zones(spare_zone=True),
     "block_limit": _blocks_that_overlap,
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,

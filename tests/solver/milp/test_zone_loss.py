@@ -1,0 +1,157 @@
+"""The load is carried after the loss of any one zone: rows and costs worked out by hand.
+
+A node is one replica here and carries 1 request/s, of which there are 4 all day.
+"""
+
+import time
+
+import pytest
+from changed_cases import placed, with_workloads
+from oracle import INFEASIBLE, Tiny, cheapest_usd
+from random_cases import random_case, zone_case
+from solving import EXACT, assembled, program_of, same_cost, solution_of, solved
+from tiny_cases import case, offer, service_entry, serving, workloads
+from wide_cases import wide_case
+
+from broker.domain.case import Case
+from broker.domain.offer import Offer
+from broker.domain.plan import Status
+from broker.verification.check import check
+from solver.milp import price_out
+from solver.milp.build import build_sets
+from solver.milp.dump import lines
+from solver.milp.optimize import has_hopeless_workload, optimize, optimum_of
+from solver.milp.price_out import relaxed_over_all
+from solver.milp.program import build_program
+from solver.milp.relax import solve_relaxed
+
+_HOURS = 24
+
+
+def _box(usd: str, zone: str) -> Offer:
+    one = offer(usd)
+    return one.model_copy(update={"place": one.place.model_copy(update={"zone": zone})})
+
+
+A, B, C = _box("1", "a"), _box("2", "b"), _box("5", "c")
+
+
+def test_two_zones_carry_the_load_twice_and_three_one_and_a_half_times() -> None:
+    assert _usd(_of([A, B, C], 2)) == (4 * 1 + 4 * 2) * _HOURS
+    assert _usd(_of([A, B, C], 3)) == (2 * 1 + 2 * 2 + 2 * 5) * _HOURS
+    assert solved(_of([A, B], 3)).status is Status.INFEASIBLE
+    assert solved(_of([A], 2)).status is Status.INFEASIBLE
+
+
+def test_spares_and_the_least_number_are_part_of_the_fleet() -> None:
+    """Of ten replicas asked for, four must be outside each zone: six of acme's cheap ones do."""
+    assert _usd(_of([A, B], 2, min_replicas=10)) == (6 * 1 + 4 * 2) * _HOURS
+    assert _usd(_of([A, B], 2, spares=5)) == (5 * 1 + 4 * 2) * _HOURS
+
+
+def test_a_zone_to_spare_needs_two_and_one_kind() -> None:
+    with pytest.raises(ValueError, match="spare_zone needs a zone to be left"):
+        _of([A, B], 1)
+    with pytest.raises(ValueError, match=r"spare_zone needs policy\.max_groups: 1"):
+        _of([A, B], 2, policy={"max_groups": 2})
+
+
+def test_rows_of_zone_loss() -> None:
+    of = _of([A, B], 2)
+    up = {at: " ".join(f"+1 replicas[{at},{block}]" for block in range(8)) for at in (0, 1)}
+    assert list(lines(program_of(of), "zone_loss")) == [
+        f"zone_loss[0,acme/here/a,0]: -4 kind_used[0] {up[0]} <= 0",
+        f"zone_loss[0,acme/here/b,0]: -4 kind_used[0] {up[1]} <= 0",
+    ]
+
+
+def test_without_the_rows_a_plan_is_refused() -> None:
+    of = _of([A, B], 2)
+    program = program_of(of, without="zone_loss")
+    loose = optimum_of(program, solution_of(program), EXACT)
+    (found,) = check(assembled(of, loose), of)
+    assert (found.rule, found.subject) == ("spare_zone", "chat/us-east")
+    start = "at 2026-12-01 00:00 (and in 2 more slots)"
+    lost = "without acme/here/a 1 replicas are left, 4 carry the load"
+    assert found.message == f"{lost}, {start}"
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(14), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(14, 50))]
+)
+def test_lost_zones_cost_what_enumeration_finds(seed: int) -> None:
+    of = zone_case(seed, spare_zone=True)
+    expected = cheapest_usd(Tiny(of, most_committed=8))
+    for optimum in (solved(of), optimize(of, EXACT)):
+        assert check(assembled(of, optimum), of) == ()
+        if expected == INFEASIBLE:
+            assert optimum.status is Status.INFEASIBLE
+        else:
+            assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
+        monkeypatch.setattr(price_out, name, 1)
+    compared = 0
+    for of in map(_many_machines, range(20)):
+        sets = build_sets(of)
+        if has_hopeless_workload(sets):
+            continue
+        whole = solve_relaxed(build_program(sets))
+        found = relaxed_over_all(sets, time.monotonic() + 60)
+        assert (whole is None) == (found is None)
+        if whole is not None and found is not None:
+            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
+            compared += len(found.groups or ()) < len(sets.groups)
+    assert compared > 2
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(6), pytest.param(range(6, 30), marks=pytest.mark.long)], ids=["few", "many"]
+)
+def test_step_by_step_costs_what_the_whole_program_does(seeds: range) -> None:
+    for of in map(_many_machines, seeds):
+        whole, stepwise = solved(of), optimize(of, EXACT)
+        assert check(assembled(of, stepwise), of) == ()
+        assert stepwise.status is whole.status
+        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+
+
+def _many_machines(seed: int) -> Case:
+    drawn = wide_case(seed) if seed % 3 == 0 else random_case(seed, machines=(4, 6))
+    places = {
+        key: ("here", "abc"[(seed + number) % 3]) for number, key in enumerate(drawn.machines)
+    }
+    changes: dict[str, object] = {"policy.max_groups": 1}
+    for at in range(len(drawn.workloads.services)):
+        changes[f"services.{at}.min_replicas"] = 3
+        changes[f"services.{at}.availability.min_zones"] = 2 + seed % 2
+        changes[f"services.{at}.availability.spare_zone"] = True
+    return with_workloads(placed(drawn, places), changes)
+
+
+def _of(
+    offers: list[Offer],
+    zones: int,
+    *,
+    min_replicas: int = 3,
+    spares: int = 0,
+    policy: dict[str, object] | None = None,
+) -> Case:
+    load = {"requests_per_s": {"mean": 4.0, "peak": 4.0, "peak_hour": 12}}
+    asked = {"min_zones": zones, "spare_zone": True, "spare_replicas": spares}
+    entry = service_entry(1, 1, traffic=load, availability=asked, min_replicas=min_replicas)
+    file = workloads(services=[entry], policy=policy or {})
+    return case(file, offers, serving=[serving(one, [1.0]) for one in offers])
+
+
+def _usd(of: Case) -> float:
+    """Solve whole and step by step, and have both plans checked; give the cost."""
+    whole, stepwise = solved(of), optimize(of, EXACT)
+    for optimum in (whole, stepwise):
+        assert check(assembled(of, optimum), of) == ()
+    assert stepwise.total_usd == whole.total_usd
+    return float(whole.total_usd)
