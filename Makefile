@@ -6,7 +6,10 @@
 #   make interop     the packages that our exports are for read them (CHECKS names some)
 #   make accuracy    errors of the estimates against public measurements: docs/accuracy.md
 #   make bench       times and sizes of the program on the examples and on generated instances
-#                    (docs/benchmarks/program.md), times of the catalog and of sizing
+#                    (docs/benchmarks/program.md), times of the catalog and of sizing; it takes
+#                    up to 45 minutes, and goes on where it was stopped
+#   make bench-peers our plan beside other ways to buy (docs/benchmarks/peers.md), up to an hour:
+#                    INSTANCES="company small:5" for some, AGAIN=1, PLANS=folder to keep the plans
 #   make bench-one   one generated instance: SIZE=small|medium|large|huge SEED=n, also SCALE=8,
 #                    GAP=0.01, TIME=600 (seconds), AGAIN=1; a run that is known is not done again
 #   make docs        write the generated parts of the docs anew
@@ -18,12 +21,13 @@ SIZE ?= small
 SEED ?= 1
 BIN := .venv/bin
 ONE = $(BIN)/python tools/bench_program.py $(if $(AGAIN),--again)
+PEERS = $(BIN)/python tools/bench_peers.py $(if $(AGAIN),--again) $(if $(PLANS),--plans $(PLANS))
 LOCKED := .venv/.locked
 READY := .venv/.ready
 
 unexport PYTHONDONTWRITEBYTECODE # else each process that tests start compiles our code anew
 
-.PHONY: plan test test-long interop lint accuracy bench bench-one docs lock clean
+.PHONY: plan test test-long interop lint accuracy bench bench-one bench-peers docs lock clean
 
 plan: $(READY)
 	@$(BIN)/gpubroker plan $(WORKLOADS) --recorded
@@ -52,11 +56,14 @@ bench: $(READY)
 	@$(BIN)/python tools/bench_sizing.py
 	@for seed in 1 2 5; do $(ONE) small --seed $$seed || exit 1; done
 	@for seed in 1 2 5; do $(ONE) small --scale 8 --seed $$seed || exit 1; done
-	@for seed in 1 2 5; do $(ONE) medium --time-limit 600 --seed $$seed || exit 1; done
+	@for seed in 1 2 5; do $(ONE) medium --time-limit 480 --seed $$seed || exit 1; done
 
 bench-one: $(READY)
 	@$(ONE) $(SIZE) --seed $(SEED) $(if $(SCALE),--scale $(SCALE)) $(if $(GAP),--gap $(GAP)) \
 		$(if $(TIME),--time-limit $(TIME))
+
+bench-peers: $(READY)
+	@$(PEERS) $(INSTANCES)
 
 docs: $(READY)
 	@$(BIN)/python tools/generate_docs.py

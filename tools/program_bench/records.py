@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+
+_Kind = TypeVar("_Kind", bound=BaseModel)
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "benchmarks" / "program.csv"
@@ -135,10 +137,10 @@ def marks(points: Sequence[Point]) -> dict[str, float | None]:
     return {"first_plan": points[0].seconds if points else None, **found}
 
 
-def program_version() -> str:
-    """Hash what decides the answer: the program, what makes its instances, and the solver."""
+def program_version(more: Sequence[str] = ()) -> str:
+    """Hash what decides the answer: the program, what makes its instances, the solver; and more."""
     digest = hashlib.sha256(version("ortools").encode())
-    for pattern in _DECIDES:
+    for pattern in (*_DECIDES, *more):
         for path in sorted(ROOT.glob(pattern)):
             digest.update(path.relative_to(ROOT).as_posix().encode())
             digest.update(path.read_bytes())
@@ -146,21 +148,26 @@ def program_version() -> str:
 
 
 def read_rows(path: Path) -> tuple[Row, ...]:
-    """Read all rows, oldest first; none where there is no file."""
+    """Read all rows of the program's table, oldest first; none where there is no file."""
+    return read_table(path, Row)
+
+
+def read_table(path: Path, kind: type[_Kind]) -> tuple[_Kind, ...]:
+    """Read all rows of a kind, oldest first; none where there is no file."""
     if not path.exists():
         return ()
     with path.open(encoding="utf-8", newline="") as file:
-        return tuple(Row.model_validate(one) for one in csv.DictReader(file))
+        return tuple(kind.model_validate(one) for one in csv.DictReader(file))
 
 
-def append_row(row: Row, path: Path) -> None:
+def append_row(row: BaseModel, path: Path) -> None:
     """Add a row at the end; the first brings the header."""
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if is_new:
-            writer.writerow(Row.model_fields)
+            writer.writerow(type(row).model_fields)
         values = row.model_dump(mode="json").values()
         writer.writerow("" if value is None else value for value in values)
 

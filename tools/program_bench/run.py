@@ -158,7 +158,7 @@ def _row(asked: Asked, here: Circumstances, measured: Measured | None, status: s
         verified=measured.verified if measured else "",
         offers=measured.offers if measured else None,
         options=measured.options if measured else None,
-        cpu=_cpu(),
+        cpu=cpu_name(),
         cores=os.cpu_count() or 0,
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
         load=here.load,
@@ -168,7 +168,7 @@ def _row(asked: Asked, here: Circumstances, measured: Measured | None, status: s
     )
 
 
-def _cpu() -> str:
+def cpu_name() -> str:
     """Name the processor, as Linux does; elsewhere its architecture."""
     facts = Path("/proc/cpuinfo")
     lines = facts.read_text(encoding="utf-8").splitlines() if facts.exists() else []

@@ -1,0 +1,122 @@
+"""A fleet as the parts of a plan: read and priced as any solution of the program is."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+from peers_bench.fleet import Fleet
+
+from broker.domain.horizon import Slot
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import CostLine, NodeStep, Purchase
+from broker.domain.quantities import quantize_usd
+from solver.milp.extract_work import by_slot
+from solver.milp.optimize import Optimum, optimum_of
+from solver.milp.program import Program, build_program
+from solver.milp.restrict import restricted
+from solver.milp.sets import Floats, Sets
+from solver.milp.solve import Limits, Outcome, Solution
+from solver.milp.variables import routed_sides
+
+_SECOND = timedelta(seconds=1)
+_NO_GAP = Limits(gap_fraction=0.0, time_limit_s=1.0)
+
+
+def parts_of(sets: Sets, fleet: Fleet) -> Optimum:
+    """Write a fleet as a plan's parts; nothing is proven about it."""
+    groups = sorted(fleet.replicas)
+    options = sorted(option for option, _ in fleet.runs.values())
+    small = restricted(sets, groups, options)
+    program = build_program(small)
+    values = _values(sets, program, fleet, (groups, options))
+    optimum = optimum_of(program, Solution(Outcome.FEASIBLE, values, 0.0), _NO_GAP)
+    if not fleet.keeps_peak:
+        return optimum
+    return _with_the_peak_kept(optimum, sets)
+
+
+def _values(
+    sets: Sets, program: Program, fleet: Fleet, kept: tuple[list[int], list[int]]
+) -> Floats:
+    """Give the value of each column that a plan is read from."""
+    columns, small = program.columns, program.sets
+    values = np.zeros(columns.size)
+    groups, options = kept
+    for number, group in enumerate(groups):
+        row = fleet.replicas[group]
+        values[columns.replicas.at(number, np.arange(len(row)))] = row
+        values[columns.kind_used.at(small.groups[number].kind)] = 1.0
+    for option, up in fleet.runs.values():
+        number = options.index(option)
+        periods = np.array(up, dtype=np.int64)
+        values[columns.gang_up.at(number, periods)] = 1.0
+        values[columns.option_used.at(number)] = 1.0
+    names = {one.id: number for number, one in enumerate(small.committed)}
+    for number, nodes in fleet.committed.items():
+        values[columns.committed_nodes.at(names[sets.committed[number].id])] = nodes
+    shares = {
+        small.groups[at].kind: fleet.shares[sets.groups[one].kind] for at, one in enumerate(groups)
+    }
+    for number, (kind, _) in enumerate(routed_sides(small)):
+        load = small.demands[small.kinds[kind].demand].load_requests_per_s
+        for size, part in enumerate(shares[kind]):
+            at = columns.routed_requests_per_s.at(number, size, np.arange(load.shape[1]))
+            values[at] = part * load[size]
+    return values
+
+
+def _with_the_peak_kept(optimum: Optimum, sets: Sets) -> Optimum:
+    """Rent all the time, beside owned nodes, what services need at their peak."""
+    offers = {one.key: one for one in sets.case.offers}
+    peaks = _serving_peaks(optimum, sets)
+    machines = {one.key: one for one in sets.machines}
+    slots = by_slot(sets)
+    bought = []
+    for one in optimum.purchases:
+        offer = offers.get(one.offer)
+        if one.price_kind is PriceKind.ON_DEMAND and offer is not None:
+            owned = machines[offer.machine].owned
+            kept = [(slot, peaks.get(offer.machine, 0) - owned[at]) for slot, at in slots]
+            bought.append(_kept(one, offer, kept))
+        else:
+            bought.append(one)
+    usd = {one.id: one.usd for one in bought if one.price_kind is PriceKind.ON_DEMAND}
+    lines = tuple(
+        CostLine(term=line.term, subject=line.subject, usd=usd.get(line.subject, line.usd))
+        for line in optimum.cost_lines
+    )
+    total = sum((line.usd for line in lines), Decimal(0))
+    return replace(optimum, purchases=tuple(bought), cost_lines=lines, total_usd=total)
+
+
+def _serving_peaks(optimum: Optimum, sets: Sets) -> dict[str, int]:
+    """Count the nodes of each machine that firm replicas fill at the peak."""
+    gpus: dict[str, Counter[datetime]] = defaultdict(Counter)
+    slots = sets.case.workloads.horizon.slots()
+    for one in optimum.serving:
+        for step in one.steps if not one.on_spot else ():
+            for slot in slots:
+                if step.from_at <= slot.start_at < step.to_at:
+                    taken = step.replicas * one.candidate.layout.gpus
+                    gpus[one.machine][slot.start_at] += taken
+    per_node = {one.key: one.gpus for one in sets.machines}
+    return {name: -(-max(taken.values()) // per_node[name]) for name, taken in gpus.items()}
+
+
+def _kept(purchase: Purchase, offer: Offer, kept: Sequence[tuple[Slot, int]]) -> Purchase:
+    """Rent at least so many nodes in each slot."""
+    steps: list[NodeStep] = []
+    for slot, least in kept:
+        rented = (s.nodes for s in purchase.steps if s.from_at <= slot.start_at < s.to_at)
+        nodes = max(next(rented, 0), least)
+        if steps and (steps[-1].nodes, steps[-1].to_at) == (nodes, slot.start_at):
+            steps[-1] = steps[-1].model_copy(update={"to_at": slot.end_at})
+        elif nodes:
+            steps.append(NodeStep(from_at=slot.start_at, to_at=slot.end_at, nodes=nodes))
+    seconds = sum(one.nodes * ((one.to_at - one.from_at) // _SECOND) for one in steps)
+    hours = Decimal(seconds) / 3600
+    usd = quantize_usd(offer.usd_per_hour * hours)
+    return purchase.model_copy(update={"steps": tuple(steps), "node_hours": hours, "usd": usd})
