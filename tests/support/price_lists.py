@@ -11,25 +11,20 @@ from decimal import Decimal
 from fractions import Fraction
 
 import httpx
+from plain_offers import plain_hardware, plain_offer
 from pydantic import BaseModel
 
 from broker.catalog.gates import Gates, gates_from
 from broker.catalog.runs import Reading
-from broker.domain.gpu import Stack
 from broker.domain.offer import (
     Commitment,
     Evidence,
-    Fabric,
-    Hardware,
-    Link,
     Offer,
     Payment,
     Place,
     PriceKind,
     Provenance,
-    Quote,
     Rejection,
-    Shape,
 )
 from broker.settings import Settings
 from providers.kit.adapter import provenance, stamp
@@ -57,26 +52,15 @@ def an_offer(  # noqa: PLR0913 - every field that a test varies
     evidence: Evidence = Evidence.LIVE,
     commitment: Commitment | None = None,
 ) -> Offer:
-    shape = Shape(
-        gpu=gpu,
-        gpu_count=Fraction(gpus),
-        link=Link.UNKNOWN,
-        link_gb_per_s=None,
-        link_domain_gpus=None,
-        fabric=Fabric.UNKNOWN,
-        fabric_gbit_per_s=None,
-    )
-    return Offer(
+    return plain_offer(
+        Decimal(usd),
+        plain_hardware(gpu, gpus, 79.65),
+        Place(region=region, zone=zone, country="DE", continent="eu"),
+        Provenance(source="https://acme.example/prices", observed_at=seen_at, evidence=evidence),
         provider=provider,
         instance_type=name,
-        place=Place(region=region, zone=zone, country="DE", continent="eu"),
-        price_kind=kind,
-        hardware=Hardware(shape=shape, stack=Stack.CUDA, gpu_memory_gib=79.65),
-        usd_per_hour=Decimal(usd),
-        quote=Quote(amount=Decimal(usd) or Decimal(1), currency="USD"),
-        provenance=Provenance(
-            source="https://acme.example/prices", observed_at=seen_at, evidence=evidence
-        ),
+        kind=kind,
+        quoted_usd=Decimal(usd) or Decimal(1),
         tier=tier,
         commitment=commitment,
     )

@@ -20,7 +20,8 @@ def of_schema(url: str, schema: str) -> str:
 def environment_of(place: Place) -> dict[str, str]:
     """Write the environment of a process that runs our code and tests' over a place."""
     told = {_FILE: str(place)} if isinstance(place, Path) else {_URL: place.get_secret_value()}
-    return {"PYTHONPATH": f"{_ROOT}:{_ROOT / 'tests' / 'support'}"} | told
+    folders = (_ROOT, _ROOT / "tests" / "support", _ROOT / "tools")
+    return {"PYTHONPATH": os.pathsep.join(map(str, folders))} | told
 
 
 def told_place() -> Place:

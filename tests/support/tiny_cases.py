@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from fractions import Fraction
+
+from plain_offers import plain_hardware, plain_offer
 
 from broker.domain.candidate import (
     ClassRate,
@@ -15,7 +16,7 @@ from broker.domain.candidate import (
     TrainingCandidate,
 )
 from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
-from broker.domain.gpu import Precision, Stack
+from broker.domain.gpu import Precision
 from broker.domain.offer import (
     Commitment,
     Evidence,
@@ -28,8 +29,6 @@ from broker.domain.offer import (
     Place,
     PriceKind,
     Provenance,
-    Quote,
-    Shape,
 )
 from broker.domain.workload import Workloads
 
@@ -38,14 +37,15 @@ _BAND = ErrorBand(low_factor=0.8, high_factor=1.2)
 _MEMORY = MemoryUse(weights_gib=10, available_gib=80)
 
 
-def shape(gpus: int) -> Shape:
-    return Shape(
-        gpu="H100-SXM",
-        gpu_count=Fraction(gpus),
+def hardware(gpus: int) -> Hardware:
+    return plain_hardware(
+        "H100-SXM",
+        gpus,
+        80,
         link=Link.NVSWITCH,
+        fabric=Fabric.INFINIBAND,
         link_gb_per_s=450,
         link_domain_gpus=8,
-        fabric=Fabric.INFINIBAND,
         fabric_gbit_per_s=3200,
     )
 
@@ -70,15 +70,14 @@ def offer(
         if term_months
         else None
     )
-    return Offer(
+    return plain_offer(
+        Decimal(usd),
+        hardware(gpus),
+        Place(region="here", country="US", continent="us"),
+        Provenance(source="test", observed_at=START, evidence=Evidence.COMPOSED),
         provider=provider,
         instance_type=name,
-        place=Place(region="here", country="US", continent="us"),
-        price_kind=kind,
-        hardware=Hardware(shape=shape(gpus), stack=Stack.CUDA, gpu_memory_gib=80),
-        usd_per_hour=Decimal(usd),
-        quote=Quote(amount=Decimal(usd), currency="USD"),
-        provenance=Provenance(source="test", observed_at=START, evidence=Evidence.COMPOSED),
+        kind=kind,
         commitment=commitment,
         limits=Limits(max_nodes=max_nodes),
     )

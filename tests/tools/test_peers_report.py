@@ -3,7 +3,7 @@
 from datetime import date
 from pathlib import Path
 
-from peers_bench.records import OURS, TABLE, PeerRow, Times, known_rows
+from peers_bench.records import FROM_A_START, OURS, TABLE, PeerRow, Times, known_rows
 from peers_bench.report import PAGE, is_dearer, page_of, summary_of, text_of
 from program_bench.records import append_row, read_table
 
@@ -82,6 +82,14 @@ def test_where_our_plan_is_dearer_it_is_said_plainly() -> None:
     assert "**Our plan is dearer than greedy, by 1.00 USD.**" in page_of(rows)
     assert not is_dearer([row(OURS, 900.0), row("greedy", 900.001)])
     assert is_dearer([row(OURS, None), row("greedy", 900.0)])
+
+
+def test_what_our_search_missed_without_a_start_is_said() -> None:
+    rows = [row("greedy", 899.0), row(OURS, 900.0), row(FROM_A_START, 890.0)]
+    told = "Without the plan of greedy to begin with, our search ended 1.00 USD above it."
+    assert not is_dearer(rows)
+    assert told in text_of(rows).replace("\n  ", " ")
+    assert told in page_of(rows)
 
 
 def test_the_page_in_the_docs_is_that_of_the_table() -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 TABLE = ROOT / "docs" / "benchmarks" / "peers.csv"
 OURS = "joint plan (ours)"
-FROM_A_START = "ours, begun from the best rival"
+FROM_A_START = "ours, from the best rival"
 BETWEEN = " | "
 """Between two repairs or remarks of a row."""
 

@@ -39,7 +39,8 @@ def text_of(rows: Sequence[PeerRow]) -> str:
     """Write the rows of one instance as a table of at most 80 columns, and its repairs."""
     head = f"{'':29}{'own account':>13}{'plan USD':>13}{'bound USD':>12}{'s':>6}{'saving':>7}"
     lines = [rows[0].instance, head, *(_line(row, rows) for row in _in_order(rows))]
-    lines += [line for one in _verdicts(rows) for line in _wrapped(one, "")]
+    verdicts = (*_verdicts(rows), *_without_a_start(rows))
+    lines += [line for one in verdicts for line in _wrapped(one, "")]
     for row in _in_order(rows):
         for note in _notes(row):
             lines += _wrapped(f"{row.rival}: {note}", "  ")
@@ -113,6 +114,7 @@ def _section(rows: Sequence[PeerRow]) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *(f"**{one}**\n" for one in _verdicts(rows))]
+    lines += [f"{one}\n" for one in _without_a_start(rows)]
     repairs = [f"- {row.rival}: {note}" for row in _in_order(rows) for note in _notes(row)]
     if repairs:
         lines += ["What was repaired, and how searches ended:\n", *repairs]
@@ -142,6 +144,17 @@ def _verdicts(rows: Sequence[PeerRow]) -> Iterator[str]:
             yield f"We have no plan; {row.name} has one."
         elif row.usd < ours - _SLACK_USD:
             yield f"Our plan is dearer than {row.name}, by {ours - row.usd:,.2f} USD."
+
+
+def _without_a_start(rows: Sequence[PeerRow]) -> Iterator[str]:
+    """Say what a search of ours missed that was not given a rival's plan to begin with."""
+    by_name = {row.rival: row for row in rows}
+    alone = by_name[OURS].usd if OURS in by_name else None
+    theirs = [row for row in rows if row.rival not in _OWN and row.usd is not None]
+    best = min(theirs, key=lambda row: row.usd or 0.0, default=None)
+    if FROM_A_START in by_name and best is not None and best.usd is not None:
+        over = "found no plan" if alone is None else f"ended {alone - best.usd:,.2f} USD above it"
+        yield f"Without the plan of {best.name} to begin with, our search {over}."
 
 
 def _in_order(rows: Sequence[PeerRow]) -> list[PeerRow]:

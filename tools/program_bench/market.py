@@ -12,13 +12,12 @@ What the program has no rule for yet, and how it is told instead:
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
+from plain_offers import plain_hardware, plain_offer
 from program_bench.instance import Instance
 from program_bench.tables import SKUS
 
-from broker.domain.gpu import Stack
 from broker.domain.offer import (
     Commitment,
     Evidence,
@@ -31,8 +30,6 @@ from broker.domain.offer import (
     Place,
     PriceKind,
     Provenance,
-    Quote,
-    Shape,
 )
 from broker.domain.quantities import HOURS_PER_MONTH, quantize_usd
 
@@ -110,16 +107,16 @@ class Market:
         """Make an offer without its checks, which take most of the time; a test does them."""
         inst = self._inst
         gpus = int(inst.gpus[row])
-        paid = hourly or (commitment.upfront_usd if commitment else hourly)
-        return Offer.model_construct(
+        return plain_offer(
+            hourly,
+            self.hardware(row),
+            self._places[inst.region[row]],
+            _PROVENANCE,
             provider=f"p{inst.provider[row]}",
             instance_type=f"{gpus}x{SKUS[inst.sku[row]].name}-{row}",
-            place=self._places[inst.region[row]],
-            price_kind=kind,
-            hardware=self.hardware(row),
-            usd_per_hour=hourly,
-            quote=Quote.model_construct(amount=paid, currency="USD"),
-            provenance=_PROVENANCE,
+            kind=kind,
+            quoted_usd=hourly or (commitment.upfront_usd if commitment else hourly),
+            is_checked=False,
             commitment=commitment,
             limits=Limits.model_construct(stock_nodes=int(inst.quota[row])),
         )
@@ -127,16 +124,13 @@ class Market:
 
 def _hardware(number: int, gpus: int) -> Hardware:
     sku = SKUS[number]
-    shape = Shape(
-        gpu=sku.name,
-        gpu_count=Fraction(gpus),
+    return plain_hardware(
+        sku.name,
+        gpus,
+        float(sku.memory_gb),
         link=Link.NVSWITCH if sku.net else Link.PCIE,
-        link_gb_per_s=None,
-        link_domain_gpus=None,
         fabric=Fabric.INFINIBAND if sku.net else Fabric.ETHERNET,
-        fabric_gbit_per_s=None,
     )
-    return Hardware(shape=shape, stack=Stack.CUDA, gpu_memory_gib=float(sku.memory_gb))
 
 
 def _payment(hourly: Decimal, upfront: Decimal) -> Payment:

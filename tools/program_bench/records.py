@@ -24,6 +24,7 @@ _DECIDES = (
     "broker/domain/case.py",
     "broker/domain/load.py",
     "broker/domain/traffic.py",
+    "tools/plain_offers.py",
     "tools/program_bench/case.py",
     "tools/program_bench/generate.py",
     "tools/program_bench/instance.py",
