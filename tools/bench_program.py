@@ -80,6 +80,10 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--window-factor", type=float, default=1.0, help="of the time of runs")
     parser.add_argument("--quota-factor", type=float, default=1.0, help="of the nodes there are")
     parser.add_argument("--data-sets", action="store_true", help="runs have data to move")
+    parser.add_argument("--blocks", action="store_true", help="weeks are sold as capacity blocks")
+    parser.add_argument(
+        "--provider-shares", action="store_true", help="services are spread over providers"
+    )
     for name in ("offers", "services", "jobs", "hours"):
         parser.add_argument(f"--{name}", type=int, help="instead of those of the size")
     return parser.parse_args(arguments)

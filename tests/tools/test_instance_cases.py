@@ -133,3 +133,28 @@ def test_a_run_takes_as_long_as_its_job_and_pays_to_leave_home(inst: Instance, c
 def test_hours_that_are_no_whole_days_are_refused() -> None:
     with pytest.raises(ValueError, match="6 hours are no whole days"):
         case_of(generate("tiny", 1))
+
+
+def test_weeks_are_sold_as_capacity_blocks_where_it_is_wished(inst: Instance, case: Case) -> None:
+    assert not any(one.block for one in case.offers)
+    sold = [one for one in case_of(inst, Wishes(blocks=True)).offers if one.block]
+    assert len(sold) == int((inst.plan_term == 168).sum()) > 0
+    hourly = {
+        int(inst.plan_offer[number]): usd(inst.plan_hourly[number])
+        for number in np.flatnonzero(inst.plan_term == 168).tolist()
+    }
+    for offer in sold:
+        assert Offer.model_validate_json(offer.model_dump_json()) == offer
+        assert offer.block is not None
+        assert (offer.block.starts_at, offer.block.lengths_h) == (None, (168,))
+        assert offer.usd_per_hour == hourly[row_of(offer.machine)]
+
+
+def test_services_are_spread_over_providers_where_it_is_wished(inst: Instance, case: Case) -> None:
+    def shares(of: Case) -> list[float]:
+        return [one.availability.max_provider_share for one in of.workloads.services]
+
+    assert set(shares(case)) == {1.0}
+    wished = shares(case_of(inst, Wishes(provider_shares=True)))
+    assert wished == [one.provider_share for one in inst.services]
+    assert min(wished) < 1

@@ -1,8 +1,7 @@
 """Seeded instances of the purchase program: prices, services with loads, training jobs.
 
 The same size, seed and wishes always give the same instance, bit for bit. An hour is a period; the
-first is Monday 00:00 UTC. Capacity blocks and batch jobs are not drawn: the program has no rules
-for them yet.
+first is Monday 00:00 UTC. Batch jobs are not drawn: the program has no rules for them yet.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ What the program has no rule for yet, and how it is told instead:
   an interruption costs half an hour of what is bought.
 - The quota of an offer is the stock of its machine, which all its price kinds share.
 - Terms of 730, 8760 and 26280 hours are commitments of 1, 12 and 36 months. Those of a week are
-  capacity blocks, which the program cannot buy: `has_term` leaves them out.
+  left out, or where it is wished capacity blocks, which begin on any day and are paid in advance.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from program_bench.instance import Instance
 from program_bench.tables import SKUS
 
 from broker.domain.offer import (
+    Block,
     Commitment,
     Evidence,
     Fabric,
@@ -49,14 +50,14 @@ def usd(amount: float) -> Decimal:
 
 
 def has_term(term_h: int) -> bool:
-    """Say whether the program can commit for so long; a week would be a capacity block."""
+    """Say whether a term is a commitment; a week would be a capacity block."""
     return term_h >= HOURS_PER_MONTH
 
 
 class Market:
     """The offers of an instance, the machine of each of its rows, and its hardware."""
 
-    def __init__(self, inst: Instance) -> None:
+    def __init__(self, inst: Instance, *, sells_blocks: bool = False) -> None:
         self._inst = inst
         self._hardware = {
             (sku, gpus): _hardware(sku, gpus)
@@ -73,6 +74,7 @@ class Market:
         self.machines = tuple(offer.machine for offer in firm)
         self.by_machine = dict(zip(self.machines, firm, strict=True))
         every = [*firm, *self._spot(), *self._committed()]
+        every += self._blocks() if sells_blocks else ()
         self.offers = tuple(sorted(every, key=lambda one: one.key))
 
     def hardware(self, row: int) -> Hardware:
@@ -101,8 +103,25 @@ class Market:
                     int(inst.plan_offer[number]), PriceKind.RESERVED, hourly, commitment
                 )
 
+    def _blocks(self) -> Iterator[Offer]:
+        inst = self._inst
+        for number, term_h in enumerate(inst.plan_term.tolist()):
+            if not has_term(term_h):
+                yield self._offer(
+                    int(inst.plan_offer[number]),
+                    PriceKind.CAPACITY_BLOCK,
+                    usd(inst.plan_hourly[number]),
+                    block=Block.model_construct(starts_at=None, lengths_h=(term_h,)),
+                )
+
     def _offer(
-        self, row: int, kind: PriceKind, hourly: Decimal, commitment: Commitment | None = None
+        self,
+        row: int,
+        kind: PriceKind,
+        hourly: Decimal,
+        commitment: Commitment | None = None,
+        *,
+        block: Block | None = None,
     ) -> Offer:
         """Make an offer without its checks, which take most of the time; a test does them."""
         inst = self._inst
@@ -118,6 +137,7 @@ class Market:
             quoted_usd=hourly or (commitment.upfront_usd if commitment else hourly),
             is_checked=False,
             commitment=commitment,
+            block=block,
             limits=Limits.model_construct(stock_nodes=int(inst.quota[row])),
         )
 

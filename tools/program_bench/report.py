@@ -15,8 +15,8 @@ are in program.csv beside this page, from the first one on.
 An instance is made from a size and a seed by `tools/program_bench/generate.py`: prices of
 on-demand, spot and committed nodes with their stock, services with loads by size class and hour,
 training runs with windows. What it has and the program does not know yet (spot prices by the hour,
-reservations of a week, shares of a provider, costs of a change) is told in the modules there, and
-is left out or stands for a mean.
+costs of a change) is told in the modules there, and is left out or stands for a mean. Reservations
+of a week and shares of a provider are in where a run says so.
 
 The gap is (plan − bound) / plan: no plan under the same rules costs less than the bound. Seconds
 are those of the search, without making the instance; each is the first moment at which the search

@@ -36,6 +36,8 @@ EXTRAS = (
     "window_factor",
     "quota_factor",
     "data_sets",
+    "blocks",
+    "provider_shares",
     "offers",
     "services",
     "jobs",
@@ -94,7 +96,7 @@ def run_apart(asked: Asked, wishes: Wishes, program: str, today: date) -> Row:
 def run_here(asked: Asked, wishes: Wishes) -> Measured:
     """Make the instance, solve it, and check the plan."""
     begun = time.perf_counter()
-    case = case_of(generate(asked.size, asked.seed, replace(wishes, scale=asked.scale)))
+    case = case_of(generate(asked.size, asked.seed, replace(wishes, scale=asked.scale)), wishes)
     made = time.perf_counter()
     optimum = optimize(case, Limits(asked.gap, asked.time_limit_s))
     solve_s = time.perf_counter() - made

@@ -4,7 +4,8 @@ Rates are those of the instance, for a replica that keeps its latency objective;
 would tell beside them (times, memory) is not in the instance, so it stands at 0. A service has no
 least number of replicas, and a replica starts at once.
 
-Not in the program yet, so left in the instance: the share of a provider and what a change costs.
+The share that one provider may have is a rule of the case where that is wished. Not in the program
+yet, so left in the instance: what a change costs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,8 +38,8 @@ def service_name(service: Service) -> str:
     return service.name.lower()
 
 
-def service_entry(service: Service) -> dict[str, object]:
-    """Write a service as in a workloads file."""
+def service_entry(service: Service, *, has_share: bool = False) -> dict[str, object]:
+    """Write a service as in a workloads file; `has_share` with the most of one provider."""
     total = service.load.sum(axis=1)
     shares = total / total.sum()
     return {
@@ -56,7 +57,10 @@ def service_entry(service: Service) -> dict[str, object]:
         "slo": {"ttft": {"p95": "1 s"}, "tpot": {"p95": f"{service.tpot_s * 1000:g} ms"}},
         "users": {_USERS[service.home]: 1.0},
         "max_network_rtt": f"{service.max_rtt:g} ms",
-        "availability": {"spare_replicas": service.spare},
+        "availability": {
+            "spare_replicas": service.spare,
+            "max_provider_share": service.provider_share if has_share else 1.0,
+        },
         "spot": {"max_share": service.spot_share},
         "min_replicas": 0,
         "start_up": "0 s",

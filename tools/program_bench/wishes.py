@@ -10,8 +10,10 @@ class Wishes:
     `scale` multiplies every load, and the work of jobs where it is below 1. `noise` is that of the
     hours of a load; without any they repeat each week. `quota_factor` multiplies quotas,
     `window_factor` the time that jobs have. `size_classes` gives each service as many, up to six.
-    `data_sets` puts 1 to 50 TB of data beside each job, to be moved where it runs elsewhere. The
-    counts stand for those of the size.
+    `data_sets` puts 1 to 50 TB of data beside each job, to be moved where it runs elsewhere.
+    `blocks` sells reservations of a week as capacity blocks, and `provider_shares` keeps the most
+    that one provider may have of a service; without, the case has neither. The counts stand for
+    those of the size.
     """
 
     scale: float = 1.0
@@ -20,6 +22,8 @@ class Wishes:
     window_factor: float = 1.0
     size_classes: int | None = None
     data_sets: bool = False
+    blocks: bool = False
+    provider_shares: bool = False
     offers: int | None = None
     services: int | None = None
     jobs: int | None = None
