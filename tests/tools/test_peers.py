@@ -96,9 +96,13 @@ def test_no_provider_gets_more_than_its_share() -> None:
     assert usd(judged(one, greedy(market), market)) == 24 * (2 + 3)
 
 
-def test_spot_takes_what_may_be_on_it() -> None:
+@pytest.mark.parametrize("max_groups", [1, 2])
+def test_spot_takes_what_may_be_on_it(max_groups: int) -> None:
     firm, spot = offer("2", name="a"), offer("1", name="a", kind=PriceKind.SPOT)
-    one = served(a_day(spot={"max_share": 0.5}), firm, spot)
+    demand = workloads(
+        services=[service_entry(4, 4, spot={"max_share": 0.5})], policy={"max_groups": max_groups}
+    )
+    one = served(demand, firm, spot)
     market = Market(build_sets(one))
     wish = greedy(market)
     assert usd(judged(one, wish, market)) == wish.own_usd == 24 * (2 + 1)

@@ -1,7 +1,7 @@
 """A fleet as the parts of a plan: read and priced as any solution of the program is."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -60,12 +60,41 @@ def _values(
     shares = {
         small.groups[at].kind: fleet.shares[sets.groups[one].kind] for at, one in enumerate(groups)
     }
-    for number, (kind, _) in enumerate(routed_sides(small)):
-        load = small.demands[small.kinds[kind].demand].load_requests_per_s
-        for size, part in enumerate(shares[kind]):
-            at = columns.routed_requests_per_s.at(number, size, np.arange(load.shape[1]))
-            values[at] = part * load[size]
+    _route(program, shares, [fleet.replicas[one] for one in groups], values)
     return values
+
+
+def _route(
+    program: Program,
+    shares: Mapping[int, Sequence[float]],
+    replicas: Sequence[Floats],
+    values: Floats,
+) -> None:
+    """Send each kind its part of the load: to firm replicas what they carry, the rest to spot.
+
+    Where one kind serves each demand there is nothing to route.
+    """
+    small = program.sets
+    for number, (at, on_spot) in enumerate(routed_sides(small)):
+        kind = small.kinds[at]
+        demand = small.demands[kind.demand]
+        load = np.array(shares[at])[:, None] * demand.load_requests_per_s
+        per_rate = [1 / rate if rate > 0 else 0.0 for rate in kind.rates]
+        needed = np.array(per_rate) @ load
+        firm = np.zeros(len(needed))
+        for row, one in zip(replicas, small.groups, strict=True):
+            if one.kind == at and not one.on_spot:
+                firm += row
+        carried = np.divide(
+            np.maximum(firm - demand.spare, 0.0),
+            needed,
+            out=np.ones_like(needed),
+            where=needed > 0,
+        )
+        part = 1 - np.minimum(carried, 1.0) if on_spot else np.minimum(carried, 1.0)
+        for size, row in enumerate(part * load):
+            column = program.columns.routed_requests_per_s.at(number, size, np.arange(len(row)))
+            values[column] = row
 
 
 def _with_the_peak_kept(optimum: Optimum, sets: Sets) -> Optimum:

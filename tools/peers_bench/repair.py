@@ -98,7 +98,7 @@ class Repair:
         if way is None or placed is None:
             raise NoFleetError(f"{name}: none of its {len(ways)} ways has room")
         self.notes.extend(f"{name}: {note}" for note in placed.notes())
-        if way != ways[0]:
+        if {part.kind for part in way} != {part.kind for part in ways[0]}:
             missing = (
                 "" if len(ways[0]) > limit else f", for want of {_way_name(self.sets, ways[0])}"
             )
