@@ -10,7 +10,7 @@ from peers_bench.instances import Instance, instance_names, read_instance
 from peers_bench.judge import Judged, judged_wish
 from peers_bench.market import Market
 from peers_bench.melange import answers, melange
-from peers_bench.narrowed import Solver, solve_narrowed
+from peers_bench.narrowed import Estimate, Solver, solve_narrowed
 from peers_bench.records import FROM_A_START, OURS, Times
 from peers_bench.reservation import reservation
 from peers_bench.rivals import compared
@@ -189,12 +189,26 @@ def here() -> Iterator[Solver]:
 
 def test_a_narrower_strategy_takes_its_cheapest_choice() -> None:
     one = served(a_day(), offer("3", name="a"), offer("2", name="b", provider="other"))
+    strategy = single_provider(one)
+    estimate = Estimate(Market(build_sets(one)))
+    guessed = {choice.name: estimate(choice) for choice in strategy.choices}
+    assert guessed == {"acme": 24 * 2 * 3, "other": 24 * 2 * 2}
     with here() as solver:
-        found = solve_narrowed(single_provider(one), solver, 0.0, 20.0)
+        found = solve_narrowed(strategy, solver, Limits(0.0, 20.0), estimate)
     assert found.choice is not None
     assert found.optimum is not None
     assert (found.choice.name, float(found.optimum.total_usd)) == ("other", 24 * 2 * 2)
-    assert found.bound_usd <= 24 * 2 * 2
+    assert 0 < found.bound_usd <= 24 * 2 * 2
+
+
+def test_a_narrower_strategy_without_a_plan_says_why() -> None:
+    one = served(a_day(), offer("3", name="a", max_nodes=1))
+    estimate = Estimate(Market(build_sets(one)))
+    with here() as solver:
+        found = solve_narrowed(single_provider(one), solver, Limits(0.0, 20.0), estimate)
+        late = solve_narrowed(single_provider(one), solver, Limits(0.0, 0.5), estimate)
+    assert (found.optimum, found.why) == (None, "no choice has a plan")
+    assert (late.optimum, late.why) == (None, "the time was up")
 
 
 def test_no_rival_costs_less_than_our_plan() -> None:

@@ -14,7 +14,7 @@ from peers_bench.instances import Instance
 from peers_bench.judge import Judged, judged_parts, judged_wish, limits_from
 from peers_bench.market import Market
 from peers_bench.melange import answers, melange
-from peers_bench.narrowed import Solver, solve_narrowed
+from peers_bench.narrowed import Estimate, Narrowed, Solver, solve_narrowed
 from peers_bench.records import FROM_A_START, OURS, Times
 from peers_bench.reservation import reservation
 from peers_bench.skypilot import skypilot
@@ -23,10 +23,11 @@ from peers_bench.ways import Wish
 from broker.domain.gpu import GpuModel
 from broker.domain.plan import Status
 from broker.domain.strategies import StrategyName
-from broker.planning.strategies import Strategy, strategies
+from broker.planning.strategies import strategies
 from solver.milp.build import build_sets
 from solver.milp.optimize import Optimum
 from solver.milp.pool import SolverPool
+from solver.milp.solve import Limits
 
 _STRATEGIES = {
     StrategyName.ON_DEMAND_ONLY: "on demand only",
@@ -71,7 +72,9 @@ Solvers = Callable[[], AbstractContextManager[Solver]]
 def compared(instance: Instance, times: Times, solvers: Solvers = in_a_child) -> Iterator[Result]:
     """Ask every rival, then ourselves; where one costs less than ours, begin ours from it."""
     results: list[Result] = []
-    for result in chain(_by_wish(instance, times), _by_strategy(instance, times, solvers)):
+    market = Market(build_sets(instance.report.case))
+    others = (_by_wish(instance, market, times), _by_strategy(instance, market, times, solvers))
+    for result in chain(*others):
         results.append(result)
         yield result
     ours = _ours(instance, times, solvers, None)
@@ -82,8 +85,7 @@ def compared(instance: Instance, times: Times, solvers: Solvers = in_a_child) ->
         yield _ours(instance, times, solvers, best.judged)
 
 
-def _by_wish(instance: Instance, times: Times) -> Iterator[Result]:
-    market = Market(build_sets(instance.report.case))
+def _by_wish(instance: Instance, market: Market, times: Times) -> Iterator[Result]:
     begun = time.perf_counter()
     found = answers(market, times.melange_s)
     solved_s = time.perf_counter() - begun
@@ -109,19 +111,22 @@ def _by_wish(instance: Instance, times: Times) -> Iterator[Result]:
         )
 
 
-def _by_strategy(instance: Instance, times: Times, solvers: Solvers) -> Iterator[Result]:
+def _by_strategy(
+    instance: Instance, market: Market, times: Times, solvers: Solvers
+) -> Iterator[Result]:
+    estimate = Estimate(market)
     gpus: dict[str, GpuModel] = {}
     for strategy in strategies(instance.report.case, gpus):
         if strategy.name in _STRATEGIES:
-            yield _narrowed(instance, strategy, times, solvers)
+            with solvers() as solver:
+                begun = time.perf_counter()
+                limits = Limits(times.gap, times.strategy_s)
+                found = solve_narrowed(strategy, solver, limits, estimate)
+                seconds = time.perf_counter() - begun
+            yield _narrowed(instance, _STRATEGIES[strategy.name], found, seconds)
 
 
-def _narrowed(instance: Instance, strategy: Strategy, times: Times, solvers: Solvers) -> Result:
-    name = _STRATEGIES[strategy.name]
-    with solvers() as solver:
-        begun = time.perf_counter()
-        found = solve_narrowed(strategy, solver, times.gap, times.strategy_s)
-        seconds = time.perf_counter() - begun
+def _narrowed(instance: Instance, name: str, found: Narrowed, seconds: float) -> Result:
     if found.optimum is None or found.choice is None:
         return Result(name, Judged(None, refusal=found.why), seconds, bound_usd=found.bound_usd)
     return Result(
