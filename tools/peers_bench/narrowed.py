@@ -2,8 +2,8 @@
 
 On demand only, one provider, one model of GPU: the choices are taken in the order of what they
 would cost without shared nodes; each is solved in half of the time that is left, unless its bound
-is above the best plan so far. These are stronger than what a person would do under the same rule, and
-need no repair.
+is above the best plan so far. These are stronger than what a person would do under the same rule,
+and need no repair.
 """
 
 import math
