@@ -80,10 +80,14 @@ def breakeven_utilization(offer: Offer, on_demand: Offer | None, trend_per_year:
     if on_demand is None or offer.commitment is None:
         return 1.0
     years = offer.commitment.term_months / MONTHS_PER_YEAR
-    growth = math.log1p(trend_per_year)
-    mean_trend = math.expm1(growth * years) / (growth * years) if growth else 1.0
-    expected = float(on_demand.usd_per_hour) * mean_trend
+    expected = float(on_demand.usd_per_hour) * mean_trend(years, trend_per_year)
     return min(1.0, float(offer.effective_usd_per_hour) / expected)
+
+
+def mean_trend(years: float, trend_per_year: float) -> float:
+    """Give the mean of (1+r)^τ over a term: what prices are expected to be, relative to today's."""
+    growth = math.log1p(trend_per_year)
+    return math.expm1(growth * years) / (growth * years) if growth else 1.0
 
 
 def committed_hours(offer: Offer) -> Decimal:

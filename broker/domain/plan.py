@@ -42,6 +42,47 @@ class BookedBlock(Frozen):
     length_h: Annotated[int, Field(ge=1)]
 
 
+class CoveredStep(Frozen):
+    """So many nodes, and parts of a node, from one instant to another."""
+
+    from_at: Instant
+    to_at: Instant
+    nodes: Annotated[Decimal, Field(gt=0)]
+
+
+class Coverage(Frozen):
+    """What a savings plan pays of one on-demand line, at the rate of `offer`.
+
+    `usd` is the part of the commitment that this takes.
+    """
+
+    line: str
+    offer: str
+    steps: tuple[CoveredStep, ...]
+    node_hours: Decimal
+    usd: Usd
+
+
+class SteadyNodes(Frozen):
+    """Nodes that services keep up for the break-even share of the time, at the rate of `offer`."""
+
+    offer: str
+    nodes: Annotated[int, Field(ge=1)]
+
+
+class SavingsPlan(Frozen):
+    """Dollars that are promised for every hour of a term, and what they are used for.
+
+    `utilization` is the share of what is promised in the horizon that covered nodes use. `steady`
+    are the nodes that justify a promise beyond the horizon.
+    """
+
+    usd_per_hour: Usd
+    utilization: float
+    covers: Annotated[tuple[Coverage, ...], Field(min_length=1)]
+    steady: tuple[SteadyNodes, ...] = ()
+
+
 class Purchase(Frozen):
     """Nodes of one offer: what to reserve, book, rent, bid for, or take from what is owned.
 
@@ -49,6 +90,9 @@ class Purchase(Frozen):
     with its share of the upfront; the cost of the rest of its term is `later_usd`, paid by the hour
     or with the `upfront_usd`, which is the cash due at the start. A capacity block is paid whole at
     once, hours after the horizon included: `usd` and `upfront_usd` are both that price.
+
+    A savings plan is a purchase without nodes: `savings` says what is promised, and `offer` is one
+    of its rates. Of the on-demand nodes that it covers, `covered_node_hours` are not charged again.
     """
 
     id: str
@@ -61,6 +105,8 @@ class Purchase(Frozen):
     later_usd: Usd = Decimal(0)
     breakeven_utilization: float | None = None
     block: BookedBlock | None = None
+    savings: SavingsPlan | None = None
+    covered_node_hours: Decimal = Decimal(0)
 
 
 class ServingStep(Frozen):
@@ -119,6 +165,7 @@ class Term(StrEnum):
     SPOT = "spot"
     COMMITMENT_HOURS = "commitment_hours"
     UPFRONT = "upfront"
+    SAVINGS_PLAN = "savings_plan"
     CAPACITY_BLOCK = "capacity_block"
     OWNED = "owned"
     EGRESS = "egress"

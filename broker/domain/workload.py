@@ -42,13 +42,15 @@ class CommitmentPolicy(Frozen):
     """How far the buyer is willing to commit; `max_term_months: 0` forbids commitments.
 
     A capacity block is a commitment for its length that is paid all upfront; `capacity_blocks` says
-    whether any may be booked.
+    whether any may be booked. `savings_plans` says whether dollars an hour may be promised over all
+    machines of a plan; no inventory can state such a promise, so a later plan does not know of it.
     """
 
     max_term_months: Annotated[int, Field(ge=0)] = 12
     payments: tuple[Payment, ...] = tuple(Payment)
     max_upfront_usd: Usd | None = None
     capacity_blocks: bool = True
+    savings_plans: bool = False
 
 
 class Sharing(StrEnum):

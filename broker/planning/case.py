@@ -62,6 +62,7 @@ def build_case(
     """
     tally = _Tally()
     plannable = _with_pool_counts(_plannable(workloads, offers, freshness, tally), offers)
+    plannable = _that_can_be_covered(plannable, tally)
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
     builder = _Options(workloads, specs, tally, own)
@@ -99,6 +100,18 @@ def _plannable(
         else:
             tally.add(reason, offer.key)
     return plannable
+
+
+def _that_can_be_covered(plannable: list[Offer], tally: "_Tally") -> list[Offer]:
+    """Leave out rates of savings plans for machines that nobody rents on demand."""
+    rented = {one.machine for one in plannable if one.price_kind is PriceKind.ON_DEMAND}
+    kept = []
+    for offer in plannable:
+        if offer.price_kind is PriceKind.SAVINGS_PLAN and offer.machine not in rented:
+            tally.add("savings plan for a machine without an on-demand price", offer.key)
+        else:
+            kept.append(offer)
+    return kept
 
 
 def _with_pool_counts(plannable: Iterable[Offer], offers: Iterable[Offer]) -> list[Offer]:

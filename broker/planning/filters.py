@@ -7,6 +7,7 @@ from broker.domain.certifications import certification_code
 from broker.domain.horizon import Horizon
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, Payment, PriceKind
 from broker.domain.quantities import HOURS_PER_MONTH
+from broker.domain.savings import savings_plan_of
 from broker.domain.workload import AllowDeny, Policy
 from broker.planning.freshness import Freshness, is_stale
 
@@ -30,6 +31,7 @@ PLANNED_KINDS = (
     PriceKind.RESERVED,
     PriceKind.CONTRACT,
     PriceKind.CAPACITY_BLOCK,
+    PriceKind.SAVINGS_PLAN,
 )
 
 
@@ -103,6 +105,15 @@ def _is_denied_provider(offer: Offer, policy: Policy, _: Freshness) -> bool:
     return bool(names & deny) or (bool(allow) and not names & allow)
 
 
+def _is_unwanted_savings_plan(offer: Offer, policy: Policy, _: Freshness) -> bool:
+    is_plan = offer.price_kind is PriceKind.SAVINGS_PLAN
+    return is_plan and not policy.commitments.savings_plans
+
+
+def _has_unknown_scope(offer: Offer, _: Policy, __: Freshness) -> bool:
+    return offer.price_kind is PriceKind.SAVINGS_PLAN and not savings_plan_of(offer)
+
+
 def _is_beyond_commitments(offer: Offer, policy: Policy, _: Freshness) -> bool:
     limits = policy.commitments
     if offer.price_kind is PriceKind.CAPACITY_BLOCK:
@@ -141,6 +152,8 @@ _FILTERS: tuple[tuple[str, Filter], ...] = (
         "price kind not planned with",
         lambda offer, _, __: offer.price_kind not in PLANNED_KINDS,
     ),
+    ("savings plans are off in the policy", _is_unwanted_savings_plan),
+    ("savings plan of unknown scope", _has_unknown_scope),
     ("commitment beyond the policy", _is_beyond_commitments),
     ("sold in larger numbers only", lambda offer, _, __: offer.limits.min_nodes > 1),
 )

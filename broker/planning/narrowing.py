@@ -16,8 +16,13 @@ def narrowed(
     """Keep some offers and owned machines, and the options that stand on what is left.
 
     A spot option stands on a spot offer of its machine, any other on a firm offer or an owned node.
+    The rate of a savings plan stands on the on-demand offer of its machine.
     """
-    offers = tuple(one for one in case.offers if offer(one))
+    kept = [one for one in case.offers if offer(one)]
+    rented = {one.machine for one in kept if one.price_kind is PriceKind.ON_DEMAND}
+    offers = tuple(
+        one for one in kept if one.price_kind is not PriceKind.SAVINGS_PLAN or one.machine in rented
+    )
     holdings = tuple(one for one in case.owned if owned(case.machines[one.machine]))
     spot = {one.machine for one in offers if one.price_kind is PriceKind.SPOT}
     firm = {one.machine for one in offers if one.price_kind is not PriceKind.SPOT}

@@ -128,8 +128,10 @@ def _plan(report: CaseReport, catalog: Catalog, settings: SolveSettings, solved:
 def _used_offers(case: Case, optimum: Optimum) -> tuple[Offer, ...]:
     by_key = {offer.key: offer for offer in case.machines.values()}
     by_key |= {offer.key: offer for offer in case.offers}
-    keys = sorted({purchase.offer for purchase in optimum.purchases})
-    return tuple(by_key[key] for key in keys)
+    keys = {purchase.offer for purchase in optimum.purchases}
+    for savings in (one.savings for one in optimum.purchases if one.savings):
+        keys |= {one.offer for one in savings.covers} | {one.offer for one in savings.steady}
+    return tuple(by_key[key] for key in sorted(keys))
 
 
 def _outbid(case: Case, optimum: Optimum) -> Iterator[RejectedCount]:

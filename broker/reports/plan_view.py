@@ -20,6 +20,7 @@ _TERMS = {
     Term.SPOT: "spot",
     Term.COMMITMENT_HOURS: "commitments, by the hour",
     Term.UPFRONT: "commitments, upfront share",
+    Term.SAVINGS_PLAN: "savings plans, by the hour",
     Term.CAPACITY_BLOCK: "capacity blocks, whole",
     Term.OWNED: "owned nodes",
     Term.EGRESS: "egress of training data",

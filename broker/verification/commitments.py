@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
 from broker.domain.case import breakeven_utilization, committed_hours
+from broker.domain.offer import Offer
 from broker.verification.facts import TOLERANCE, Bought, Facts, Finding
 
 _BREAKEVEN_SLACK = 1e-9
@@ -31,9 +33,14 @@ def commitment_span(facts: Facts) -> Iterator[Finding]:
 
 
 def breakeven(facts: Facts) -> Iterator[Finding]:
-    """State for each commitment, and for nothing else, the utilization at which it breaks even."""
+    """State for each commitment, and for nothing else, the utilization at which it breaks even.
+
+    That of a savings plan is of what it covers: `savings_figures` asks for it.
+    """
     for one in facts.bought:
-        right = _breakeven(facts, one) if one.is_committed else None
+        if one.purchase.savings is not None:
+            continue
+        right = _breakeven(facts, one.offer) if one.is_committed else None
         found = one.purchase.breakeven_utilization
         if right is None or found is None:
             is_right = found is right
@@ -50,25 +57,45 @@ def outliving_commitments(facts: Facts) -> Iterator[Finding]:
 
     `n_p` counts the outliving nodes of the machine up to and with those of p, the highest
     break-even β first; kept_g(β) are the replicas that a group has for at least the share β of the
-    time. A node that firm replicas use in part is needed whole; owned nodes are used first.
+    time. A node that firm replicas use in part is needed whole; owned nodes are used first. The
+    steady nodes of savings plans count as if they were committed to their machine.
     """
-    outliving: dict[str, list[Bought]] = {}
-    for one in facts.bought:
-        if one.is_committed and not one.is_block and _term_end(facts, one) > facts.timeline.end_at:
-            outliving.setdefault(one.offer.machine, []).append(one)
+    outliving: dict[str, list[_Outliving]] = {}
+    for one in _outliving(facts):
+        outliving.setdefault(one.offer.machine, []).append(one)
     for machine, commitments in outliving.items():
         per_node = max(1, facts.gpus_per_node(machine))
         owned = float(facts.owned_nodes(machine).max(initial=0))
         nodes = 0.0
-        for one in sorted(commitments, key=lambda one: -_breakeven(facts, one)):
-            nodes += float(one.nodes.max(initial=0))
-            due = _breakeven(facts, one)
+        for one in sorted(commitments, key=lambda one: -_breakeven(facts, one.offer)):
+            nodes += one.nodes
+            due = _breakeven(facts, one.offer)
             gpus = _kept_gpus(facts, machine, due * (1 - TOLERANCE))
             needed = math.ceil(gpus / per_node - TOLERANCE)
             if not nodes <= max(needed - owned, 0):
                 found = f"services keep {gpus:g} GPUs of such nodes up for {due:.4f} of the time"
                 message = f"{found}, where {nodes:.0f} committed nodes break even"
-                yield Finding(one.purchase.id, f"{message}, {owned:.0f} owned ones used first")
+                yield Finding(one.id, f"{message}, {owned:.0f} owned ones used first")
+
+
+class _Outliving(NamedTuple):
+    """Nodes of a machine that are promised beyond the horizon, and the offer that says how."""
+
+    id: str
+    offer: Offer
+    nodes: float
+
+
+def _outliving(facts: Facts) -> Iterator[_Outliving]:
+    rates = {offer.key: offer for offer in facts.case.offers}
+    for one in facts.bought:
+        if one.is_block or not _term_end(facts, one) > facts.timeline.end_at:
+            continue
+        if one.is_committed:
+            yield _Outliving(one.purchase.id, one.offer, float(one.nodes.max(initial=0)))
+        for steady in one.purchase.savings.steady if one.purchase.savings else ():
+            if steady.offer in rates:
+                yield _Outliving(one.purchase.id, rates[steady.offer], float(steady.nodes))
 
 
 def _kept_gpus(facts: Facts, machine: str, share: float) -> float:
@@ -82,10 +109,10 @@ def _kept_gpus(facts: Facts, machine: str, share: float) -> float:
     return total
 
 
-def _breakeven(facts: Facts, one: Bought) -> float:
-    twin = facts.on_demand.get(one.offer.machine)
+def _breakeven(facts: Facts, offer: Offer) -> float:
+    twin = facts.on_demand.get(offer.machine)
     trend = facts.case.workloads.policy.price_trend_per_year
-    return breakeven_utilization(one.offer, twin, trend)
+    return breakeven_utilization(offer, twin, trend)
 
 
 def _term_end(facts: Facts, one: Bought) -> datetime:

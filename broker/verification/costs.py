@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from broker.domain.case import committed_hours
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Term, TrainingAssignment
 from broker.domain.quantities import quantize_usd
+from broker.domain.savings import upfront_share
 from broker.verification.budgets import overruns
 from broker.verification.facts import Bought, Facts, Finding
 from broker.verification.timeline import node_hours_of
@@ -33,17 +35,20 @@ class _Owed(NamedTuple):
 def purchase_cost(facts: Facts) -> Iterator[Finding]:
     """Charge each purchase by its price kind.
 
-        rented     usd = usd_per_hour × node_hours
+        rented     usd = usd_per_hour × (node_hours − covered_node_hours)
         committed  usd = (usd_per_hour + upfront / term_h) × node_hours
                    upfront_usd = upfront × nodes
                    later_usd = (usd_per_hour + upfront / term_h) × (nodes × term_h − node_hours)
         block      usd = upfront_usd = usd_per_hour × length_h × nodes
+        savings    usd = promised usd_per_hour × hours of the term in the horizon
+                   upfront_usd = upfront share × promised × term_h
+                   later_usd = promised × (term_h − those hours)
         owned      0
 
     `node_hours` are those of the steps, inside the horizon and in whole slots.
     """
     for one in facts.bought:
-        owed = _owed(one)
+        owed = _owed(facts, one)
         for name, right in owed._asdict().items():
             found = getattr(one.purchase, name)
             if found != right:
@@ -92,7 +97,9 @@ def to_micro_usd(exact: Fraction) -> Decimal:
     return Decimal(round(exact * _MICRO)).scaleb(-6)
 
 
-def _owed(one: Bought) -> _Owed:
+def _owed(facts: Facts, one: Bought) -> _Owed:
+    if one.purchase.savings is not None:
+        return _promised(facts, one, Fraction(one.purchase.savings.usd_per_hour))
     usd_per_hour = Fraction(one.offer.usd_per_hour)
     node_h = node_hours_of(one.purchase.steps)
     if one.is_owned:
@@ -103,7 +110,8 @@ def _owed(one: Bought) -> _Owed:
         usd = to_micro_usd(usd_per_hour * length_h * nodes)
         return _Owed(usd=usd, upfront_usd=usd)
     if not one.is_committed or one.offer.commitment is None:
-        return _Owed(to_micro_usd(usd_per_hour * node_h))
+        covered = Fraction(one.purchase.covered_node_hours)
+        return _Owed(to_micro_usd(usd_per_hour * (node_h - covered)))
     upfront = Fraction(one.offer.commitment.upfront_usd)
     term_h = Fraction(committed_hours(one.offer))
     all_in_per_hour = usd_per_hour + upfront / term_h
@@ -114,9 +122,25 @@ def _owed(one: Bought) -> _Owed:
     )
 
 
+def _promised(facts: Facts, one: Bought, usd_per_hour: Fraction) -> _Owed:
+    term_h = Fraction(committed_hours(one.offer))
+    slot_h = Fraction(facts.timeline.slot / timedelta(hours=1))
+    active_h = min(facts.timeline.count, term_h // slot_h) * slot_h
+    return _Owed(
+        usd=to_micro_usd(usd_per_hour * active_h),
+        upfront_usd=to_micro_usd(usd_per_hour * term_h * upfront_share(one.offer)),
+        later_usd=to_micro_usd(usd_per_hour * (term_h - active_h)),
+    )
+
+
 def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
     for one in facts.bought:
         purchase = one.purchase
+        if purchase.savings is not None:
+            upfront_usd = to_micro_usd(Fraction(purchase.usd) * upfront_share(one.offer))
+            yield (Term.SAVINGS_PLAN, purchase.id), purchase.usd - upfront_usd
+            yield (Term.UPFRONT, purchase.id), upfront_usd
+            continue
         if not one.is_committed or one.is_block:
             term = _TERMS.get(purchase.price_kind)
             if term:

@@ -14,9 +14,12 @@ from broker.verification.facts import FIRM, SPOT, Facts, Finding
 
 
 def price_kinds(facts: Facts) -> Iterator[Finding]:
-    """Buy only what the program knows how to use: whole GPUs, placed, for a known length."""
+    """Buy only what the program knows how to use: whole GPUs, placed, for a known length.
+
+    A savings plan is no nodes: `savings_plans` holds it to what it says of itself.
+    """
     for purchase in facts.plan.purchases:
-        if purchase.price_kind not in FIRM | SPOT:
+        if purchase.price_kind not in FIRM | SPOT and purchase.savings is None:
             known = ", ".join(sorted(FIRM | SPOT))
             yield Finding(purchase.id, f"price_kind is {purchase.price_kind}; {known} are right")
     for one in facts.bought:
@@ -83,7 +86,8 @@ def commitment_terms(facts: Facts) -> Iterator[Finding]:
     policy = facts.case.workloads.policy.commitments
     upfront = sum((one.purchase.upfront_usd for one in facts.bought), Decimal(0))
     for one in facts.bought:
-        commitment = one.offer.commitment if one.is_committed else None
+        is_promised = one.is_committed or one.purchase.savings is not None
+        commitment = one.offer.commitment if is_promised else None
         if commitment and commitment.term_months > policy.max_term_months:
             found = f"its term is {commitment.term_months} months"
             yield Finding(one.purchase.id, f"{found}; at most {policy.max_term_months} are allowed")

@@ -90,7 +90,7 @@ def _bids_for_none(facts: Facts) -> bool:
 
 
 def _commits_to_none(facts: Facts) -> bool:
-    return not any(one.is_committed for one in facts.bought)
+    return not any(one.is_committed or one.purchase.savings for one in facts.bought)
 
 
 def _shares_none(facts: Facts) -> bool:

@@ -12,6 +12,8 @@ def steps(facts: Facts) -> Iterator[Finding]:
     """Put every step on slot boundaries inside the horizon, after the step before it."""
     plan, timeline = facts.plan, facts.timeline
     for purchase in plan.purchases:
+        if purchase.savings is not None:
+            continue
         yield from _in_order(purchase.id, purchase.steps, timeline)
         counts = [step.nodes for step in purchase.steps]
         yield from _positive(purchase.id, counts, "nodes")

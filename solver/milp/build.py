@@ -1,7 +1,7 @@
 """Read the sets of the program off a case."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
@@ -22,13 +22,14 @@ from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole, with_spare_zone
 from solver.milp.handovers import handovers
+from solver.milp.levels import levels_of, outliving_by_machine
 from solver.milp.room import most_gpus
+from solver.milp.savings import savings_plans
 from solver.milp.sets import (
     Committed,
     Configuration,
     Group,
     Kind,
-    Level,
     Machine,
     Period,
     RunOption,
@@ -57,6 +58,13 @@ def build_sets(case: Case) -> Sets:
     committed = _committed(case, machines, [slots[first] for first in firsts], periods)
     spans = [(slots[first], one.hours) for first, one in zip(firsts, periods, strict=True)]
     committed += _booked(case, machines, spans, windows)
+    rented = {
+        one.key: (number, one.on_demand)
+        for number, one in enumerate(machines)
+        if one.on_demand is not None
+    }
+    plans, plan_rates = savings_plans(case, rented, spans)
+    outliving = outliving_by_machine(committed, plans, plan_rates)
     kinds, groups = _kinds_and_groups(case, demands, position)
     return Sets(
         case=case,
@@ -64,13 +72,15 @@ def build_sets(case: Case) -> Sets:
         demands=demands,
         machines=machines,
         committed=committed,
-        levels=tuple(_levels(machines, committed, kinds, groups)),
+        levels=tuple(levels_of(machines, outliving, kinds, groups)),
         stocks=_stocks(case, position),
         kinds=kinds,
         groups=groups,
         runs=case.workloads.runs,
         run_options=_run_options(case, position, periods, slots),
         handovers=handovers(case.workloads, periods, demands, groups),
+        plans=plans,
+        plan_rates=plan_rates,
     )
 
 
@@ -321,34 +331,6 @@ def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], ...
     firm = whole(firm_share * needed) + demand.spare
     alone = tuple(max(int(one), floor) for one in every)
     return alone, tuple(int(one) for one in firm), tuple(int(one) for one in whole(needed))
-
-
-def _levels(
-    machines: Sequence[Machine],
-    committed: Sequence[Committed],
-    kinds: Sequence[Kind],
-    groups: Sequence[Group],
-) -> Iterator[Level]:
-    for number, machine in enumerate(machines):
-        by_breakeven: dict[float, list[int]] = {}
-        for at, one in enumerate(committed):
-            if one.machine == number and one.outlives:
-                by_breakeven.setdefault(one.breakeven_utilization, []).append(at)
-        stack: list[int] = []
-        most = math.ceil(_most_gpus_at_peak(number, kinds, groups) / machine.gpus)
-        for breakeven in sorted(by_breakeven, reverse=True):
-            stack.extend(by_breakeven[breakeven])
-            yield Level(number, tuple(stack), breakeven, most)
-
-
-def _most_gpus_at_peak(machine: int, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
-    """Add up the peaks of each demand's largest group on a machine."""
-    largest: dict[int, int] = {}
-    for group in groups:
-        if group.machine == machine and not group.on_spot:
-            gpus = max(kinds[group.kind].replicas_alone) * group.gpus
-            largest[group.demand] = max(largest.get(group.demand, 0), gpus)
-    return sum(largest.values())
 
 
 def fewest_slots(run: Run, candidate: GangCandidate, slot_h: float) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 from itertools import groupby
 from typing import Self
 
@@ -17,8 +18,10 @@ from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import BookedBlock, CostLine, NodeStep, Purchase, Term
 from broker.domain.quantities import quantize_usd
+from broker.domain.savings import upfront_share
 from broker.domain.workload import Sharing
 from solver.milp.blocks import BlockWindow
+from solver.milp.extract_savings import covered_node_hours, promised, savings_purchases
 from solver.milp.extract_work import Work, by_slot
 from solver.milp.program import Program
 from solver.milp.sets import Committed, Floats, Sets
@@ -34,6 +37,7 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     committed = _whole(values, program.columns.committed_nodes)
     apart = _whole(values, program.columns.run_nodes)
     found: list[Purchase] = []
+    by_hour: dict[int, Ints] = {}
     for number, machine in enumerate(sets.machines):
         fixed = np.array(machine.owned) + _active_nodes(sets, committed, number)
         firm = _Needed.of(sets, work, number, on_spot=False)
@@ -44,9 +48,16 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
         if owned.any():
             found.append(_owned(sets, sets.case.machines[machine.key], owned))
         if rented.any() and machine.on_demand is not None:
-            found.append(_hourly(sets, machine.on_demand, rented))
+            by_hour[number] = rented
         if spot.any() and machine.spot is not None:
             found.append(_hourly(sets, machine.spot, spot))
+    plans = promised(program, values, by_hour)
+    for number, rented in by_hour.items():
+        offer = sets.machines[number].on_demand
+        if offer is not None:
+            covered = covered_node_hours(sets, plans, number)
+            found.append(_hourly(sets, offer, rented, covered=covered))
+    found.extend(savings_purchases(program, values, plans))
     found.extend(
         _commitment(sets, one, int(nodes))
         for one, nodes in zip(sets.committed, committed, strict=True)
@@ -108,6 +119,11 @@ def cost_lines(
 
 
 def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
+    if purchase.savings is not None:
+        rest = quantize_usd(purchase.usd * _decimal(upfront_share(offer)))
+        yield CostLine(term=Term.SAVINGS_PLAN, subject=purchase.id, usd=purchase.usd - rest)
+        yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
+        return
     if purchase.price_kind in (PriceKind.RESERVED, PriceKind.CONTRACT):
         hourly = quantize_usd(offer.usd_per_hour * purchase.node_hours)
         rest = purchase.usd - hourly
@@ -123,6 +139,10 @@ def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
     yield CostLine(term=terms[purchase.price_kind], subject=purchase.id, usd=purchase.usd)
 
 
+def _decimal(exact: Fraction) -> Decimal:
+    return Decimal(exact.numerator) / exact.denominator
+
+
 def _active_nodes(sets: Sets, committed: Ints, machine: int, *, for_runs: bool = False) -> Ints:
     """Count committed nodes by period; `for_runs` only those of blocks that are kept for runs."""
     active = np.zeros(len(sets.periods), dtype=np.int64)
@@ -133,7 +153,7 @@ def _active_nodes(sets: Sets, committed: Ints, machine: int, *, for_runs: bool =
     return active
 
 
-def _hourly(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
+def _hourly(sets: Sets, offer: Offer, nodes: Ints, *, covered: Decimal = Decimal(0)) -> Purchase:
     steps = tuple(_steps(sets, nodes))
     hours = _node_hours(steps)
     return Purchase(
@@ -142,7 +162,8 @@ def _hourly(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
         price_kind=offer.price_kind,
         steps=steps,
         node_hours=hours,
-        usd=quantize_usd(offer.usd_per_hour * hours),
+        usd=quantize_usd(offer.usd_per_hour * (hours - covered)),
+        covered_node_hours=covered,
     )
 
 

@@ -86,6 +86,7 @@ def forced_use(sets: Sets, columns: ForcedColumns, offer: Offer, machine: int) -
     """Ask for at least one node of an offer that the work needs.
 
         committed  Σ committed_nodes[p] ≥ 1, over the windows of a capacity block
+        promised   Σ_t covered_nodes[r,t] ≥ 1, of the rate r of a savings plan
         spot       Σ_{g,t} replicas[g,t] + Σ_{a,t} gang_up[a,t] ≥ 1, over spot groups and options
         rented     the same over firm ones, and where nodes of the machine may be fixed, too:
                    Σ_{i,t} needed_at[i,t] ≥ 1 and, in nodes, for each i and t
@@ -95,6 +96,11 @@ def forced_use(sets: Sets, columns: ForcedColumns, offer: Offer, machine: int) -
     run_nodes) and those for runs (run_nodes). Services need one more from 1/G of a node on, runs
     from a whole one. `most` bounds what can be fixed in a plan that is not needlessly dear.
     """
+    if offer.price_kind is PriceKind.SAVINGS_PLAN:
+        rate = [at for at, one in enumerate(sets.plan_rates) if one.offer.key == offer.key]
+        periods = np.arange(len(sets.periods))[None, :]
+        covered = columns.covered_nodes.at(np.array(rate, dtype=np.int64)[:, None], periods)
+        return rows_of(FAMILY, [("covered",)], [entries(0, covered.ravel(), 1.0)], lower=1.0)
     if _is_committed(offer):
         windows = [at for at, one in enumerate(sets.committed) if one.offer.key == offer.key]
         part = entries(0, columns.committed_nodes.at(np.array(windows, dtype=np.int64)), 1.0)

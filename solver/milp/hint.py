@@ -44,7 +44,10 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         (kinds[one.kind], one.option.machine, one.on_spot) for one in sets.groups
     ]
     committed: list[object] = [(one.id, one.block and one.block.for_runs) for one in sets.committed]
-    levels: list[object] = [tuple(committed[at] for at in one.members) for one in sets.levels]
+    levels: list[object] = [
+        (sets.machines[one.machine].key, one.breakeven_utilization) for one in sets.levels
+    ]
+    rates: list[object] = [one.offer.key for one in sets.plan_rates]
     options: list[object] = [
         (one.option.run, one.option.machine, one.option.candidate.id) for one in sets.run_options
     ]
@@ -67,4 +70,7 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         ],
         "zone_used": [(demands[demand], zone) for demand, zone in zone_pairs(sets)],
         "over_usd": [number for number, _ in soft_budgets(sets)],
+        "plan_steps": [one.id for one in sets.plans],
+        "covered_nodes": rates,
+        "steady_nodes": rates,
     }

@@ -33,6 +33,7 @@ from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
+from solver.milp.savings import at_floor
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
@@ -127,7 +128,7 @@ def relaxed_bound_usd(case: Case) -> float:
 
 def _relaxed(sets: Sets, ends_at: float, clock: Monotonic) -> Relaxed | None:
     if sets.has_one_kind:
-        return relaxed_over_all(sets, ends_at, clock)
+        return relaxed_over_all(at_floor(sets), ends_at, clock)
     return solve_relaxed(build_program(sets), ends_at - clock())
 
 

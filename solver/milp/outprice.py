@@ -5,7 +5,8 @@ its price is known without knowing the rest of the plan; so is that of a gang on
 option goes where even the cheapest way to pay for its machine costs more than a standalone one
 that does the same. Where options share nodes (parts of a node, or committed nodes) they only go
 all together, as leaving one behind could leave its nodes behind too; and firm and spot replicas
-of one kind go together, as otherwise the service could need one kind more. Owned machines stay.
+of one kind go together, as otherwise the service could need one kind more. Owned machines stay. A
+machine with the rate of a savings plan may cost nothing more, where the promise is not used up.
 """
 
 from collections import defaultdict
@@ -129,7 +130,7 @@ def _markets(case: Case) -> _Markets:
         by_side.setdefault((machine, False), [])
     return {
         (machine, on_spot): _Market(
-            floor_usd=min((one.effective_usd_per_hour for one in offers), default=Decimal(0)),
+            floor_usd=min((_floor_usd(one) for one in offers), default=Decimal(0)),
             gpus=int(case.machines[machine].hardware.shape.gpu_count),
             is_hourly=all(one.commitment is None and one.block is None for one in offers),
             is_open=bool(offers) and all(_is_open(one, case) for one in offers),
@@ -137,6 +138,11 @@ def _markets(case: Case) -> _Markets:
         )
         for (machine, on_spot), offers in by_side.items()
     }
+
+
+def _floor_usd(offer: Offer) -> Decimal:
+    is_promised = offer.price_kind is PriceKind.SAVINGS_PLAN
+    return Decimal(0) if is_promised else offer.effective_usd_per_hour
 
 
 def _is_open(offer: Offer, case: Case) -> bool:

@@ -7,6 +7,9 @@ A commitment that outlives the horizon is bound to what services fill of its own
 owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
 machines with one keep all their layouts. Where providers share a service's replicas, these move
 only to a machine of the same cloud, and in the same zone where they must be in several.
+
+What a savings plan covers costs nothing more in hours in which its promise is not used up. So a
+machine with the rate of a plan is never dominated, and nothing on it is outpriced.
 """
 
 from collections import defaultdict
@@ -50,6 +53,7 @@ class _Profile:
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
     outliving: set[str] = field(default_factory=set)
     cloud: str = ""
+    has_plan: bool = False
     limited: bool = False
     quotas: frozenset[int] = frozenset()
 
@@ -105,6 +109,9 @@ def _undominated_commitments(case: Case) -> tuple[Offer, ...]:
     alike: dict[_Key, list[Offer]] = defaultdict(list)
     kept: list[Offer] = []
     for offer in sorted(case.offers, key=lambda one: (one.effective_usd_per_hour, one.key)):
+        if offer.price_kind is PriceKind.SAVINGS_PLAN:
+            kept.append(offer)
+            continue
         term = str(offer.commitment.term_months) if offer.commitment else ""
         cheaper = alike[offer.machine, term]
         if term and any(_stands_for(one, offer, case) for one in cheaper):
@@ -231,6 +238,8 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
         profile.firm = offer
     elif offer.price_kind is PriceKind.SPOT:
         profile.spot = offer
+    elif offer.price_kind is PriceKind.SAVINGS_PLAN:
+        profile.has_plan = True
     else:
         profile.committed.append(offer)
     if offer.stock is not None or offer.limits.max_nodes is not None:
@@ -241,6 +250,8 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
 
 def _dominates(better: _Profile, worse: _Profile) -> bool:
     copies = _copies(better, worse)
+    if worse.has_plan:
+        return False
     if better.limited or better.quotas or copies == 0:
         return False
     if worse.cloud and worse.cloud != better.cloud:

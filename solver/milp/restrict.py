@@ -59,6 +59,10 @@ def _on_machines(sets: Sets, machine_at: Mapping[int, int]) -> Sets:
     committed_at = _positions(
         {number for number, one in enumerate(sets.committed) if one.machine in machine_at}
     )
+    rate_at = _positions(
+        {number for number, one in enumerate(sets.plan_rates) if one.machine in machine_at}
+    )
+    plan_at = _positions({sets.plan_rates[number].plan for number in rate_at})
     machines = tuple(_at(sets.machines, machine_at))
     keys = {machine.key for machine in machines}
     pools = {one.stock[0] for one in sets.case.offers if one.machine in keys and one.stock}
@@ -74,11 +78,17 @@ def _on_machines(sets: Sets, machine_at: Mapping[int, int]) -> Sets:
                 one,
                 machine=machine_at[one.machine],
                 members=tuple(committed_at[member] for member in one.members),
+                plan_rates=tuple(rate_at[rate] for rate in one.plan_rates),
             )
             for one in sets.levels
             if one.machine in machine_at
         ),
         stocks=tuple(one for one in sets.stocks if one.pool in pools),
+        plans=tuple(_at(sets.plans, plan_at)),
+        plan_rates=tuple(
+            replace(one, plan=plan_at[one.plan], machine=machine_at[one.machine])
+            for one in _at(sets.plan_rates, rate_at)
+        ),
     )
 
 

@@ -15,7 +15,9 @@ def most_gpus(case: Case, machine: str, *, on_spot: bool) -> float:
     offers = [
         offer
         for offer in case.offers
-        if offer.machine == machine and (offer.price_kind is PriceKind.SPOT) is on_spot
+        if offer.machine == machine
+        and (offer.price_kind is PriceKind.SPOT) is on_spot
+        and offer.price_kind is not PriceKind.SAVINGS_PLAN
     ]
     owned = sum(one.nodes for one in case.owned if one.machine == machine and not on_spot)
     gpus_per_node = int(case.machines[machine].hardware.shape.gpu_count)

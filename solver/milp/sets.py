@@ -18,6 +18,7 @@ from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow
 from solver.milp.demands import Demand
 from solver.milp.fills import Fill
+from solver.milp.savings import PlanRate, SavingsPlan
 
 Floats = npt.NDArray[np.float64]
 _ROUNDING = 1e-9
@@ -88,14 +89,16 @@ class Committed:
 class Level:
     """Commitments of one machine and break-even that outlive the horizon, stacked by break-even.
 
-    `members` are those up to and with this break-even, the highest at the bottom. Services fill no
-    more than `most_nodes` of the machine at their peak.
+    `members` are those up to and with this break-even, the highest at the bottom; so are
+    `plan_rates` of savings plans. Services fill no more than `most_nodes` of the machine at their
+    peak.
     """
 
     machine: int
     members: tuple[int, ...]
     breakeven_utilization: float
     most_nodes: int
+    plan_rates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,8 @@ class Sets:
     run_options: tuple[RunOption, ...]
     handovers: tuple[Handover, ...]
     fills: tuple[Fill, ...] = ()
+    plans: tuple[SavingsPlan, ...] = ()
+    plan_rates: tuple[PlanRate, ...] = ()
     hours: Floats = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -54,7 +54,10 @@ class Columns:
     replicas of one group that stay in place through one handover, s of `stayers`.
     zone_used[i] says whether a zone has a replica at all times, i of `zone_pairs`: demand and zone.
     over_usd[n,t] are dollars over a soft budget, n of `soft_budgets`: those of a period where it is
-    for each hour, else all in the first column.
+    for each hour, else all in the first column. Savings plans: plan_steps[s] are the tenths of a
+    cent an hour that plan s promises; covered_nodes[r,t] of the on-demand nodes of a machine are
+    paid for by a plan, r of `plan_rates`; steady_nodes[r] are those that justify a promise beyond
+    the horizon.
     """
 
     replicas: Block
@@ -73,6 +76,9 @@ class Columns:
     handover_requests_per_s: Block
     over_usd: Block
     zone_used: Block
+    plan_steps: Block
+    covered_nodes: Block
+    steady_nodes: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -93,6 +99,9 @@ class Columns:
             self.handover_requests_per_s,
             self.over_usd,
             self.zone_used,
+            self.plan_steps,
+            self.covered_nodes,
+            self.steady_nodes,
         )
 
     @property
@@ -173,6 +182,9 @@ def build_columns(sets: Sets) -> Columns:
         "handover_requests_per_s": (size.handed_over(), False),
         "over_usd": (size.over_budgets(), False),
         "zone_used": (np.ones(len(zone_pairs(sets))), False),
+        "plan_steps": (np.full(len(sets.plans), np.inf), True),
+        "covered_nodes": (size.covered(), False),
+        "steady_nodes": (size.steady(), True),
     }
     blocks: dict[str, Block] = {}
     start = 0
@@ -259,6 +271,16 @@ class _Sizes:
         for number, (_, budget) in enumerate(budgets):
             upper[number, : self.periods if budget.is_hourly else 1] = np.inf
         return upper
+
+    def covered(self) -> Floats:
+        active = [self.sets.plans[one.plan].active for one in self.sets.plan_rates]
+        shape = (len(active), self.periods)
+        return np.where(np.array(active, dtype=bool).reshape(shape), np.inf, 0.0)
+
+    def steady(self) -> Floats:
+        plans = self.sets.plans
+        outlives = [plans[one.plan].outlives for one in self.sets.plan_rates]
+        return np.where(np.array(outlives, dtype=bool), np.inf, 0.0)
 
     def window(self) -> Floats:
         upper = np.zeros((self.options, self.periods))

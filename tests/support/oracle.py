@@ -22,6 +22,7 @@ from oracle_fleets import (
     kinds_of,
 )
 from oracle_joins import join, join_in_order, join_rising
+from oracle_savings import Promise, promises, rebate_usd_per_hour
 
 from broker.domain.case import ServingOption
 from broker.domain.offer import Offer, PriceKind
@@ -30,17 +31,33 @@ from broker.domain.workload import Sharing
 
 def cheapest_usd(tiny: Tiny) -> float:
     """Try every commitment, every placement of the run and every choice of groups."""
-    committed = [o for o in tiny.case.offers if o.commitment is not None]
+    committed = [
+        one
+        for one in tiny.case.offers
+        if one.commitment is not None and one.price_kind is not PriceKind.SAVINGS_PLAN
+    ]
     counts = itertools.product(range(tiny.most_committed + 1), repeat=len(committed))
     best = INFEASIBLE
     bought = [list(zip(committed, nodes, strict=True)) for nodes in counts]
-    allowed = [one for one in bought if _upfront_usd(one) <= _most_upfront_usd(tiny)]
+    allowed = [
+        (one, promise)
+        for one, promise in itertools.product(bought, promises(tiny))
+        if _upfront_usd(one) + promise.upfront_usd <= _most_upfront_usd(tiny) + SLACK
+    ]
     gangs = list(_gangs(tiny))
     for groups in _group_choices(tiny):
         slots = _Slots(tiny, groups)
-        for commitments, gang in itertools.product(allowed, gangs):
+        for (commitments, promise), gang in itertools.product(allowed, gangs):
             for apart in _divisions(tiny, commitments, gang):
-                usd = _cost(tiny, commitments, gang=gang, slots=slots, apart=apart, best=best)
+                usd = _cost(
+                    tiny,
+                    commitments,
+                    promise=promise,
+                    gang=gang,
+                    slots=slots,
+                    apart=apart,
+                    best=best,
+                )
                 best = min(best, usd)
     budget = tiny.case.workloads.policy.budget_usd_per_month
     limit = float(budget) * tiny.case.workloads.horizon.hours / 730 if budget else INFEASIBLE
@@ -123,17 +140,25 @@ class _Slots:
         self.known: dict[tuple[object, ...], list[Way]] = {}
 
     def priced(
-        self, slot: int, commitments: list[tuple[Offer, int]], gang: Gang, apart: int | None
+        self,
+        slot: int,
+        commitments: list[tuple[Offer, int]],
+        gang: Gang,
+        *,
+        promise: Promise,
+        apart: int | None,
     ) -> list[Way]:
         """Price the ways beside a gang, which counts where it works and by nodes kept for it."""
         working = id(gang[0]) if gang and slot in gang[1] else None
         kept_on = gang[0].machine if gang else None
-        name = (slot, tuple(nodes for _, nodes in commitments), working, kept_on, apart)
+        counts = tuple(nodes for _, nodes in commitments)
+        name = (slot, counts, promise.usd_per_hour, working, kept_on, apart)
         if name not in self.known:
             self.known[name] = _slot_costs(
                 self.tiny,
                 slot,
                 commitments=commitments,
+                promise=promise,
                 gang=gang,
                 ways=self.ways[slot],
                 apart=apart,
@@ -145,6 +170,7 @@ def _cost(
     tiny: Tiny,
     commitments: list[tuple[Offer, int]],
     *,
+    promise: Promise,
     gang: Gang,
     slots: _Slots,
     apart: int | None,
@@ -152,6 +178,7 @@ def _cost(
 ) -> float:
     """Give the least cost beside commitments and a gang, if it is below the best so far."""
     total = float(gang[0].egress_usd) if gang else 0.0
+    total += promise.usd_per_hour * tiny.case.workloads.horizon.hours
     for offer, nodes in commitments:
         assert offer.commitment is not None
         term_h = offer.commitment.term_months * 730
@@ -160,7 +187,10 @@ def _cost(
         total += nodes * hourly * active_h
     if total >= best:
         return INFEASIBLE
-    frontiers = [slots.priced(slot, commitments, gang, apart) for slot in range(tiny.slots)]
+    frontiers = [
+        slots.priced(slot, commitments, gang, promise=promise, apart=apart)
+        for slot in range(tiny.slots)
+    ]
     least = sum(min((usd for usd, _, _ in ways), default=INFEASIBLE) for ways in frontiers)
     if total + least >= best:
         return INFEASIBLE
@@ -169,7 +199,7 @@ def _cost(
         (offer, nodes)
         for offer, nodes in commitments
         if nodes and offer.commitment and offer.commitment.term_months * 730 > horizon_h
-    ]
+    ] + promise.outliving()
     if tiny.case.workloads.policy.budgets:
         budgets = Budgets(tiny, commitments, gang, apart)
         return join_within(tiny, frontiers, outliving, budgets=budgets, usd=total)
@@ -210,6 +240,7 @@ def _slot_costs(
     slot: int,
     *,
     commitments: list[tuple[Offer, int]],
+    promise: Promise,
     gang: Gang,
     ways: list[tuple[Fleet, ...]],
     apart: int | None,
@@ -218,7 +249,13 @@ def _slot_costs(
     found = []
     for fleets in ways:
         usd, served = _nodes_cost(
-            tiny, slot, commitments=commitments, gang=gang, fleets=fleets, apart=apart
+            tiny,
+            slot,
+            commitments=commitments,
+            promise=promise,
+            gang=gang,
+            fleets=fleets,
+            apart=apart,
         )
         if usd < INFEASIBLE:
             found.append((usd * tiny.slot_h, served, fleets))
@@ -230,6 +267,7 @@ def _nodes_cost(
     slot: int,
     *,
     commitments: list[tuple[Offer, int]],
+    promise: Promise,
     gang: Gang,
     fleets: tuple[Fleet, ...],
     apart: int | None,
@@ -262,6 +300,8 @@ def _nodes_cost(
             for machine in {*taken, *gangs}
         }
         usd += _price(tiny, rented, PriceKind.SPOT if on_spot else PriceKind.ON_DEMAND)
+        if not on_spot:
+            usd -= rebate_usd_per_hour(tiny, promise, rented)
     return usd, served
 
 

@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Sequence
+from decimal import Decimal
 
 from changed_cases import placed, with_workloads
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case, ServingOption, TrainingOption
-from broker.domain.offer import Offer, PriceKind
+from broker.domain.offer import Offer, Payment, PriceKind
 
 _ALIKE = 0.5
 """How often all machines give the same rates, so that one kind of replica spreads over them."""
@@ -101,6 +102,62 @@ def zone_case(seed: int, *, spare_zone: bool = False) -> Case:
     changes |= {"services.0.min_replicas": 2, "services.0.availability.min_zones": 2}
     changes["services.0.availability.spare_zone"] = spare_zone
     return with_workloads(placed(drawn, places), changes)
+def savings_case(seed: int) -> Case:
+    """Draw a case with a savings plan over one or two machines, often with a run and owned nodes.
+
+    Rates are whole tenths of a cent, as promises are.
+    """
+    draw = random.Random(seed)  # noqa: S311 - instances, not secrets
+    boxes = [
+        offer(f"{draw.uniform(1, 6):.2f}", name=f"m{number}", gpus=draw.choice([1, 2, 4]))
+        for number in range(draw.choice([1, 2, 2]))
+    ]
+    is_prepaid, months = draw.random() < 0.3, draw.choice([12, 12, 36])
+    rates = [_rate(draw, box, months, is_prepaid=is_prepaid) for box in boxes]
+    peak = draw.uniform(1, 5)
+    run = run_entry(draw.uniform(8, 30) * 3600, restartable=draw.random() < 0.6)
+    has_run = draw.random() < 0.5
+    policy = _policy(draw)
+    cap = {"max_upfront_usd": draw.choice([0, 4000, 20000])} if draw.random() < 0.4 else {}
+    policy["commitments"] = {"savings_plans": True, "max_term_months": 36} | cap
+    file = workloads(
+        services=[
+            service_entry(
+                peak * draw.uniform(0.2, 1),
+                peak,
+                availability={"spare_replicas": draw.choice([0, 0, 1])},
+                min_replicas=draw.choice([0, 1]),
+            )
+        ],
+        training=[run] if has_run else [],
+        policy=policy,
+        quotas=draw.choice([[], [{"provider": "acme", "price_kind": "on_demand", "gpus": 4}]]),
+    )
+    return case(
+        file,
+        [*boxes, *rates],
+        serving=_serving(draw, boxes, set(), 1),
+        training=_training(draw, boxes, set()) if has_run else [],
+        owned=[(boxes[0], 1)] if draw.random() < 0.25 else [],
+    )
+
+
+def _rate(draw: random.Random, box: Offer, months: int, *, is_prepaid: bool) -> Offer:
+    """Draw the rate of a machine under the plan: paid by the hour, or all of it at the start."""
+    paid = round(float(box.usd_per_hour) * draw.uniform(0.3, 0.9), 2)
+    bought = offer(
+        f"{paid:.2f}",
+        name=box.instance_type,
+        gpus=int(box.hardware.shape.gpu_count),
+        kind=PriceKind.SAVINGS_PLAN,
+        term_months=months,
+        upfront_usd=f"{paid * months * 730:.2f}" if is_prepaid else "0",
+    )
+    assert bought.commitment is not None
+    payment = Payment.ALL_UPFRONT if is_prepaid else Payment.NO_UPFRONT
+    terms = bought.commitment.model_copy(update={"scope": "compute", "payment": payment})
+    update: dict[str, object] = {"commitment": terms}
+    return bought.model_copy(update=update | ({"usd_per_hour": Decimal(0)} if is_prepaid else {}))
 
 
 def handover_case(seed: int) -> Case:

@@ -22,6 +22,9 @@ from solver.milp.constraints.run_link import run_link
 from solver.milp.constraints.run_slots import run_slots
 from solver.milp.constraints.run_start import run_start
 from solver.milp.constraints.run_work import run_work
+from solver.milp.constraints.savings_nodes import savings_nodes
+from solver.milp.constraints.savings_promise import savings_promise
+from solver.milp.constraints.savings_steady import savings_steady
 from solver.milp.constraints.serve_load import serve_load
 from solver.milp.constraints.shared_stock import shared_stock
 from solver.milp.constraints.split_pools import split_pools
@@ -62,6 +65,9 @@ CONSTRAINTS = (
     steady_level,
     steady_whole,
     steady_limit,
+    savings_nodes,
+    savings_promise,
+    savings_steady,
     quota,
     shared_stock,
     block_limit,

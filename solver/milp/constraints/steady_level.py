@@ -12,7 +12,8 @@ from solver.milp.variables import Columns, Ints, replicas_at
 def steady_level(sets: Sets, columns: Columns) -> Rows:
     """Commit beyond the horizon only to what services keep up for the break-even share of time.
 
-        Σ_{p ∈ members[l]} committed_nodes[p] + max_t owned_nodes[m,t] · level_used[l]
+        Σ_{p ∈ members[l]} committed_nodes[p] + Σ_{r ∈ plan_rates[l]} steady_nodes[r]
+            + max_t owned_nodes[m,t] · level_used[l]
             ≤ Σ_{g ∈ firm groups[m]} gpus[g] · replicas[g, base period of (c, l)] / G[m]
             + 1 − 1/G[m]    ∀ l ∈ levels
 
@@ -26,7 +27,7 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
     upper = np.zeros(len(sets.levels))
     for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
-        parts.append(entries(row, columns.committed_nodes.at(np.array(level.members)), 1.0))
+        parts.extend(entries(row, column, 1.0) for column in outliving_nodes(columns, level))
         parts.extend(
             entries(row, column, -sets.groups[group].gpus / machine.gpus * up)
             for group, column, up in base_of(sets, columns, row, level)
@@ -36,6 +37,13 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
         upper[row] = 1 - 1 / machine.gpus
     keys = [(number,) for number in range(len(sets.levels))]
     return rows_of("steady_level", keys, parts, upper=upper)
+
+
+def outliving_nodes(columns: Columns, level: Level) -> tuple[Ints, Ints]:
+    """List what a level is the sum of: committed nodes, and those of savings plans."""
+    members = np.array(level.members, dtype=np.int64)
+    rates = np.array(level.plan_rates, dtype=np.int64)
+    return columns.committed_nodes.at(members), columns.steady_nodes.at(rates)
 
 
 def base_of(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from solver.milp.constraints.steady_level import base_of
+from solver.milp.constraints.steady_level import base_of, outliving_nodes
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns
@@ -22,7 +22,7 @@ def steady_whole(sets: Sets, columns: Columns) -> Rows:
     parts: list[Entries] = []
     for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
-        parts.append(entries(row, columns.committed_nodes.at(np.array(level.members)), 1.0))
+        parts.extend(entries(row, column, 1.0) for column in outliving_nodes(columns, level))
         used = columns.level_used.at(np.array([row]))
         parts.append(entries(row, used, float(max(machine.owned))))
         for group, column, up in base_of(sets, columns, row, level):

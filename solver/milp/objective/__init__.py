@@ -5,6 +5,17 @@ from solver.milp.objective.commitments import commitments
 from solver.milp.objective.egress import egress
 from solver.milp.objective.on_demand import on_demand
 from solver.milp.objective.over_budget import over_budget
+from solver.milp.objective.savings_cover import savings_cover
+from solver.milp.objective.savings_plans import savings_plans
 from solver.milp.objective.spot import spot
 
-TERMS = (on_demand, spot, commitments, blocks, egress, over_budget)
+TERMS = (
+    on_demand,
+    spot,
+    commitments,
+    blocks,
+    savings_plans,
+    savings_cover,
+    egress,
+    over_budget,
+)

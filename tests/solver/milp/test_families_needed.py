@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from random_cases import handover_case, random_case
+from savings_cases import rate, two_thirds
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 from two_by_two import two_by_two
@@ -210,6 +211,9 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "min_zones": _two_zones,
     "zone_loss": lambda: _two_zones(spare_zone=True),
     "block_limit": _blocks_that_overlap,
+    "savings_nodes": lambda: two_thirds(rate("2")),
+    "savings_promise": lambda: two_thirds(rate("2")),
+    "savings_steady": lambda: two_thirds(rate("3")),
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from oracle import INFEASIBLE, Tiny, cheapest_usd
-from random_cases import handover_case, random_case
+from random_cases import handover_case, random_case, savings_case
 from solving import assembled
 
 from broker.domain.case import Case
@@ -45,6 +45,25 @@ def test_handovers_cost_what_enumeration_finds(seed: int) -> None:
     optimum = solved(tiny)
     assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
     assert check(assembled(tiny, optimum), tiny) == ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_savings_plans_cost_what_enumeration_finds(seed: int) -> None:
+    tiny = savings_case(seed)
+    expected = cheapest_usd(Tiny(tiny, most_committed=4))
+    optimum = solved(tiny)
+    if expected == INFEASIBLE:
+        assert optimum.status is Status.INFEASIBLE
+    else:
+        assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+        assert check(assembled(tiny, optimum), tiny) == ()
+
+
+def test_some_savings_plans_are_bought_and_cover_what_runs_use() -> None:
+    optima = [solved(savings_case(seed)) for seed in range(40)]
+    plans = [one.savings for optimum in optima for one in optimum.purchases if one.savings]
+    assert len(plans) > 8
+    assert any(len(plan.covers) > 1 for plan in plans)
 
 
 def test_some_handovers_cost_money() -> None:

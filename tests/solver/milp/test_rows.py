@@ -30,6 +30,9 @@ ELSEWHERE = {
     "budgets": "test_budgets.py",
     "min_zones": "test_min_zones.py",
     "zone_loss": "test_zone_loss.py",
+    "savings_nodes": "test_savings.py",
+    "savings_promise": "test_savings.py",
+    "savings_steady": "test_savings.py",
 }
 """Families that this case has no rows of, and the file that has them."""
 NONE_HERE = set(ELSEWHERE)

@@ -11,7 +11,12 @@ from solver.milp.dump import term_lines
 from solver.milp.objective import TERMS
 from solver.milp.program import Program
 
-ELSEWHERE = {"blocks": "test_blocks.py", "over_budget": "test_budgets.py"}
+ELSEWHERE = {
+    "blocks": "test_blocks.py",
+    "over_budget": "test_budgets.py",
+    "savings_plans": "test_savings.py",
+    "savings_cover": "test_savings.py",
+}
 """Terms that this case has none of, and the file that has them."""
 
 

@@ -1,0 +1,35 @@
+"""A savings plan that outlives the horizon is for what services keep up, machine by machine."""
+
+import numpy as np
+
+from broker.domain.quantities import MICRO_USD
+from broker.domain.savings import COMMITMENT_STEP_USD
+from solver.milp.rows import Entries, Key, Rows, entries, rows_of
+from solver.milp.sets import Sets
+from solver.milp.variables import Columns
+
+
+def savings_steady(sets: Sets, columns: Columns) -> Rows:
+    """Promise beyond the horizon only what nodes that services keep up take of it.
+
+        0.001 · plan_steps[s] < Σ_{r ∈ plan_rates[s]} usd_per_hour[r] · steady_nodes[r] + 0.001
+        ∀ savings plans s that outlive the horizon
+
+    steady_nodes[r] are whole nodes of a machine that services keep up for the share of the time at
+    which the rate breaks even: `steady_level` counts them like nodes committed to that machine.
+    The promise may be rounded up to the next step that is sold. Dollars an hour on both sides.
+    """
+    keys: list[Key] = []
+    parts: list[Entries] = []
+    for number, plan in enumerate(sets.plans):
+        if not plan.outlives:
+            continue
+        row, step = len(keys), float(COMMITMENT_STEP_USD)
+        parts.append(entries(row, columns.plan_steps.at(np.array([number])), step))
+        parts.extend(
+            entries(row, columns.steady_nodes.at(np.array([at])), -rate.usd_per_hour)
+            for at, rate in enumerate(sets.plan_rates)
+            if rate.plan == number
+        )
+        keys.append((number,))
+    return rows_of("savings_steady", keys, parts, upper=float(COMMITMENT_STEP_USD - MICRO_USD))

@@ -1,0 +1,53 @@
+"""Levels: what outlives the horizon, machine by machine, stacked by break-even."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from solver.milp.savings import PlanRate, SavingsPlan
+from solver.milp.sets import Committed, Group, Kind, Level, Machine
+
+Outliving = Mapping[int, Sequence[tuple[float, bool, int]]]
+"""What outlives the horizon by machine: break-even, whether a plan's rate, and its position."""
+
+
+def outliving_by_machine(
+    committed: Sequence[Committed], plans: Sequence[SavingsPlan], plan_rates: Sequence[PlanRate]
+) -> Outliving:
+    """Gather commitments and rates of savings plans whose term ends after the horizon."""
+    found: dict[int, list[tuple[float, bool, int]]] = {}
+    for at, one in enumerate(committed):
+        if one.outlives:
+            found.setdefault(one.machine, []).append((one.breakeven_utilization, False, at))
+    for at, rate in enumerate(plan_rates):
+        if plans[rate.plan].outlives:
+            found.setdefault(rate.machine, []).append((rate.breakeven_utilization, True, at))
+    return found
+
+
+def levels_of(
+    machines: Sequence[Machine],
+    outliving: Outliving,
+    kinds: Sequence[Kind],
+    groups: Sequence[Group],
+) -> Iterator[Level]:
+    """Stack what outlives the horizon of each machine by break-even, the highest at the bottom."""
+    for number, own in sorted(outliving.items()):
+        members: list[int] = []
+        rates: list[int] = []
+        most = math.ceil(_most_gpus_at_peak(number, kinds, groups) / machines[number].gpus)
+        falling = sorted(own, key=lambda one: (-one[0], *one[1:]))
+        for breakeven, alike in groupby(falling, key=lambda one: one[0]):
+            for _, is_rate, at in alike:
+                (rates if is_rate else members).append(at)
+            yield Level(number, tuple(members), breakeven, most, tuple(rates))
+
+
+def _most_gpus_at_peak(machine: int, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
+    """Add up the peaks of each demand's largest group on a machine."""
+    largest: dict[int, int] = {}
+    for group in groups:
+        if group.machine == machine and not group.on_spot:
+            gpus = max(kinds[group.kind].replicas_alone) * group.gpus
+            largest[group.demand] = max(largest.get(group.demand, 0), gpus)
+    return sum(largest.values())

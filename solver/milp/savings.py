@@ -1,0 +1,119 @@
+"""Savings plans as sets: what may be promised an hour, and for which machines it then pays.
+
+A plan is a promise of dollars an hour over all machines of its scope, paid used or not. On-demand
+nodes that it covers are charged at the plan's rate, and that comes off the promise.
+
+The relaxed program that bounds a case (`relaxed_over_all`) does without plans: there each machine
+is rented at the least of its on-demand price and its rates, in any hour and without a promise. Any
+plan of the case costs no less than that, as what is covered is paid for at its rate at least; so
+the bound and all penalties hold. Where several kinds may serve a demand, plans are in it as they
+are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from broker.domain.case import Case, breakeven_utilization, committed_hours
+from broker.domain.horizon import Slot
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.savings import savings_plan_of, upfront_share
+
+if TYPE_CHECKING:
+    from solver.milp.sets import Sets
+
+
+@dataclass(frozen=True, slots=True)
+class SavingsPlan:
+    """A plan that may be promised: active in which periods, and how much is paid at the start.
+
+    `upfront_h` are the hours of the commitment that are due at the start.
+    """
+
+    id: str
+    active: tuple[bool, ...]
+    active_h: float
+    upfront_h: float
+    outlives: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRate:
+    """What a node of a machine costs an hour under a plan, as an offer says."""
+
+    plan: int
+    machine: int
+    offer: Offer
+    breakeven_utilization: float
+
+    @property
+    def usd_per_hour(self) -> float:
+        """Give the rate, which is what an hour of the node takes of the commitment."""
+        return float(self.offer.effective_usd_per_hour)
+
+
+def savings_plans(
+    case: Case,
+    rented: Mapping[str, tuple[int, Offer]],
+    spans: Sequence[tuple[Slot, float]],
+) -> tuple[tuple[SavingsPlan, ...], tuple[PlanRate, ...]]:
+    """Gather the rates of a case by plan.
+
+    `rented` gives the machines that can be had by the hour, by position and on-demand offer: only
+    such nodes are covered. `spans` are the first slot and the hours of each period.
+    """
+    members: dict[str, list[Offer]] = {}
+    for offer in sorted(case.offers, key=lambda offer: offer.key):
+        if offer.price_kind is PriceKind.SAVINGS_PLAN and offer.machine in rented:
+            members.setdefault(savings_plan_of(offer), []).append(offer)
+    plans = tuple(_plan(case, name, members[name][0], spans) for name in sorted(members) if name)
+    trend = case.workloads.policy.price_trend_per_year
+    rates = tuple(
+        PlanRate(
+            number,
+            rented[offer.machine][0],
+            offer,
+            breakeven_utilization(offer, rented[offer.machine][1], trend),
+        )
+        for number, plan in enumerate(plans)
+        for offer in members[plan.id]
+    )
+    return plans, rates
+
+
+def _plan(case: Case, name: str, offer: Offer, spans: Sequence[tuple[Slot, float]]) -> SavingsPlan:
+    term_h = float(committed_hours(offer))
+    ends_at = case.workloads.horizon.start + timedelta(hours=term_h)
+    active = tuple(first.end_at <= ends_at for first, _ in spans)
+    return SavingsPlan(
+        id=name,
+        active=active,
+        active_h=sum(hours for (_, hours), is_on in zip(spans, active, strict=True) if is_on),
+        upfront_h=float(upfront_share(offer)) * term_h,
+        outlives=term_h > case.workloads.horizon.hours,
+    )
+
+
+def at_floor(sets: "Sets") -> "Sets":
+    """Rent each machine at its least rate, and promise nothing: no plan of the case costs less."""
+    if not sets.plan_rates:
+        return sets
+    least: dict[int, Offer] = {}
+    for rate in sets.plan_rates:
+        known = least.get(rate.machine, rate.offer)
+        least[rate.machine] = min(known, rate.offer, key=lambda one: one.effective_usd_per_hour)
+    machines = list(sets.machines)
+    for number, offer in least.items():
+        rented = machines[number].on_demand
+        if rented is not None and offer.effective_usd_per_hour < rented.usd_per_hour:
+            price = {"usd_per_hour": offer.effective_usd_per_hour}
+            cheaper = rented.model_copy(update=price)
+            machines[number] = replace(machines[number], on_demand=cheaper)
+    return replace(
+        sets,
+        machines=tuple(machines),
+        levels=tuple(replace(one, plan_rates=()) for one in sets.levels if one.members),
+        plans=(),
+        plan_rates=(),
+    )
