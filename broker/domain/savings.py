@@ -35,6 +35,12 @@ def savings_plan_of(offer: Offer) -> str:
     return f"{'/'.join(parts)}@{offer.price_kind}-{terms.term_months}m-{terms.payment}"
 
 
+def covered_scope(offer: Offer) -> str:
+    """Say in words what the plan of a rate covers."""
+    scope = offer.commitment.scope if offer.commitment else ""
+    return "all machines" if scope == EVERYWHERE else scope
+
+
 def upfront_share(offer: Offer) -> Fraction:
     """Give the part of a plan's commitment over its term that is paid at the start."""
     if offer.commitment is None:

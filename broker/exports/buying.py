@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from broker.domain.offer import Offer, Payment, PriceKind
 from broker.domain.plan import Plan, Purchase
+from broker.domain.savings import covered_scope
 
 _MONTHS_PER_YEAR = 12
 
@@ -70,13 +71,20 @@ class Bought:
 
     @property
     def name(self) -> str:
-        """Name the machine as its provider does, with the tier that it is sold in."""
+        """Name the machine as its provider does, with the tier that it is sold in.
+
+        Of a savings plan, say what it covers.
+        """
+        if self.purchase.savings is not None:
+            return covered_scope(self.offer)
         tier = f":{self.offer.tier}" if self.offer.tier else ""
         return f"{self.offer.instance_type}{tier}"
 
     @property
     def gpus(self) -> str:
-        """Name the GPUs of one node: 8×H100-SXM."""
+        """Name the GPUs of one node: 8×H100-SXM. Of a savings plan, say what is promised."""
+        if self.purchase.savings is not None:
+            return f"{self.purchase.savings.usd_per_hour:.3f} USD/h"
         shape = self.offer.hardware.shape
         return f"{shape.gpu_count}×{shape.gpu}"
 
@@ -95,7 +103,9 @@ class Bought:
             return f"{kind} of {window.length_h} h from {window.starts_at:%Y-%m-%d %H:%M}, prepaid"
         if commitment is None or self.kind is Kind.OWNED:
             return kind
-        return f"{kind} {term(commitment.term_months)}, {_PAYMENTS[commitment.payment]}"
+        paid = f"{kind} {term(commitment.term_months)}, {_PAYMENTS[commitment.payment]}"
+        savings, due = self.purchase.savings, self.purchase.breakeven_utilization or 0.0
+        return f"{paid}; {savings.utilization:.0%} used, {due:.0%} is even" if savings else paid
 
     @property
     def fewest_nodes(self) -> int:
@@ -141,6 +151,8 @@ def term(months: int) -> str:
 
 def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> tuple[str, ...]:
     here = (machine, purchase.price_kind is PriceKind.SPOT)
-    names = {one.service for one in plan.serving if (one.machine, one.on_spot) == here}
-    names |= {one.workload for one in plan.training if (one.machine, one.on_spot) == here}
+    covers = purchase.savings.covers if purchase.savings else ()
+    places = {(one.line.partition("@")[0], False) for one in covers} or {here}
+    names = {one.service for one in plan.serving if (one.machine, one.on_spot) in places}
+    names |= {one.workload for one in plan.training if (one.machine, one.on_spot) in places}
     return tuple(sorted(names))

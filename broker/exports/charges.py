@@ -6,14 +6,14 @@ micro-dollar. *Effective* cost spreads an upfront part over the term, as the pla
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import NodeStep, Plan, Term
+from broker.domain.plan import CostLine, NodeStep, Plan, Term
 from broker.exports.amounts import shared_out_usd
 from broker.exports.lines import Line, lines
 
@@ -21,7 +21,14 @@ _MICRO = 1_000_000
 _SECOND = timedelta(seconds=1)
 _HOUR_S = 3600
 _ZERO = Decimal("0.000000")
-COMMITTED = frozenset({PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.CAPACITY_BLOCK})
+COMMITTED = frozenset(
+    {
+        PriceKind.RESERVED,
+        PriceKind.CONTRACT,
+        PriceKind.CAPACITY_BLOCK,
+        PriceKind.SAVINGS_PLAN,
+    }
+)
 
 
 class ChargeKind(StrEnum):
@@ -72,7 +79,7 @@ def charges(plan: Plan) -> tuple[Charge, ...]:
         charge
         for line in lines(plan)
         for charge in _of_line(line, _list_price(line.offer, listed), fees.get(line.id, _ZERO))
-    ) + tuple(_egress(plan))
+    ) + tuple(one for charge in (_of_savings_plans(plan), _egress(plan)) for one in charge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,53 @@ def _of_line(line: Line, unit_usd: Decimal, fee_usd: Decimal) -> Iterator[Charge
             list_usd=_usd(use.node_h * Fraction(unit_usd)),
             billed_usd=_ZERO if is_committed else usd,
             effective_usd=usd,
+            line=line,
+        )
+
+
+def _of_savings_plans(plan: Plan) -> Iterator[Charge]:
+    """Charge what is promised: what falls due, and day by day what is used of it and what is not.
+
+    A plan counts as one unit from the horizon's start to its end; its unused part is taken as even
+    over the days.
+    """
+    offers = {offer.key: offer for offer in plan.offers}
+    horizon = plan.workloads.horizon
+    for one in plan.purchases:
+        if one.savings is None:
+            continue
+        unit = NodeStep(from_at=horizon.start, to_at=horizon.end, nodes=1)
+        line = Line(one.model_copy(update={"steps": (unit,)}), offers[one.offer], (), ())
+        if one.upfront_usd:
+            yield replace(_upfront(line), unit_usd=one.upfront_usd)
+        for fee_usd in (cost.usd for cost in plan.cost_lines if _is_promise(cost, one.id)):
+            fees = _fees(line, fee_usd)
+            yield from (replace(fee, unit_usd=one.savings.usd_per_hour) for fee in fees)
+        used_usd = min(one.usd, sum((cover.usd for cover in one.savings.covers), _ZERO))
+        yield from _days(line, ChargeKind.USED, used_usd)
+        yield from _days(line, ChargeKind.UNUSED, one.usd - used_usd)
+
+
+def _is_promise(cost: CostLine, line: str) -> bool:
+    return (cost.term, cost.subject) == (Term.SAVINGS_PLAN, line)
+
+
+def _days(line: Line, kind: ChargeKind, usd: Decimal) -> Iterator[Charge]:
+    if not usd:
+        return
+    days = tuple(_pieces(line.purchase.steps, _next_day))
+    hours = [Fraction((to_at - from_at) // _SECOND, _HOUR_S) for from_at, to_at, _ in days]
+    costs = shared_out_usd(usd, hours)
+    for (from_at, to_at, _), quantity, cost in zip(days, hours, costs, strict=True):
+        yield Charge(
+            kind=kind,
+            from_at=from_at,
+            to_at=to_at,
+            quantity=_decimal(quantity),
+            unit_usd=_usd(Fraction(cost) / quantity),
+            list_usd=cost,
+            billed_usd=_ZERO,
+            effective_usd=cost,
             line=line,
         )
 

@@ -194,7 +194,7 @@ def _commitment(charge: Charge) -> dict[str, str]:
     line = charge.line
     is_one = line is not None and charge.kind is not ChargeKind.RENT
     return {
-        "CommitmentDiscountCategory": "Usage" if is_one else "",
+        "CommitmentDiscountCategory": _category(line) if line and is_one else "",
         "CommitmentDiscountId": line.label if line and is_one else "",
         "CommitmentDiscountName": line.id if line and is_one else "",
         "CommitmentDiscountStatus": _STATUSES.get(charge.kind, ""),
@@ -202,6 +202,10 @@ def _commitment(charge: Charge) -> dict[str, str]:
         if line and is_one
         else "",
     }
+
+
+def _category(line: Line) -> str:
+    return "Usage" if line.purchase.savings is None else "Spend"
 
 
 def _terms(offer: Offer, kind: PriceKind) -> str:

@@ -41,7 +41,8 @@ def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFil
     if not clouds:
         return ()
     others = [one for one in every if one.offer.provider not in CLOUDS]
-    main = (*_main(plan, clouds), *_not_covered(others), *_executed(plan, executed))
+    main = (*_main(plan, clouds), *_not_covered(others), *_promised(plan))
+    main += tuple(_executed(plan, executed))
     return (
         ExportFile("main.tf", hcl_text(main)),
         *(ExportFile(f"{name}.tf", hcl_text(resources(of, name))) for name, of in clouds.items()),
@@ -120,6 +121,13 @@ def _variable(name: str, kind: str, description: str, *, value: Value) -> Block:
 def _not_covered(others: list[Line]) -> Iterator[Block]:
     for line in others:
         yield Block("", (), {}, comments=(f"Not here: {line.id} ({line.offer.provider})",))
+
+
+def _promised(plan: Plan) -> Iterator[Block]:
+    for one in plan.purchases:
+        if one.savings is not None:
+            said = f"a savings plan of {one.savings.usd_per_hour:.3f} USD/h, bought by hand"
+            yield Block("", (), {}, comments=(f"Not here: {one.id}, {said}",))
 
 
 def _executed(plan: Plan, executed: Executed) -> Iterator[Block]:

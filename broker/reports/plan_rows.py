@@ -9,6 +9,7 @@ from broker.domain.candidate import BatchCandidate, GangCandidate
 from broker.domain.chosen_model import chosen_model
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
+from broker.domain.savings import covered_scope
 
 _ACTIONS = {
     PriceKind.ON_DEMAND: "rent",
@@ -23,7 +24,11 @@ _ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class BuyRow:
-    """One purchase: what to do, with how many nodes, when, for whom, for how much."""
+    """One purchase: what to do, with how many nodes, when, for whom, for how much.
+
+    A savings plan has no nodes: `promised_usd_per_hour` are paid every hour of its term, and
+    `utilization` of them is used in the horizon. Its `instance_type` says what it covers.
+    """
 
     action: str
     provider: str
@@ -47,6 +52,8 @@ class BuyRow:
     later_usd: Decimal
     breakeven_utilization: float | None
     offer: str
+    promised_usd_per_hour: Decimal | None = None
+    utilization: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,12 @@ def work_rows(plan: Plan) -> tuple[WorkRow, ...]:
 
 
 def _buy_row(plan: Plan, purchase: Purchase, offer: Offer) -> BuyRow:
-    nodes = [step.nodes for step in purchase.steps]
+    nodes = [step.nodes for step in purchase.steps] or [0]
+    horizon, savings = plan.workloads.horizon, purchase.savings
     return BuyRow(
         action=_ACTIONS[purchase.price_kind],
         provider=offer.provider,
-        instance_type=offer.instance_type,
+        instance_type=covered_scope(offer) if savings else offer.instance_type,
         tier=offer.tier,
         region=offer.place.region,
         zone=offer.place.zone,
@@ -107,15 +115,17 @@ def _buy_row(plan: Plan, purchase: Purchase, offer: Offer) -> BuyRow:
         payment=_payment(purchase, offer),
         fewest_nodes=min(nodes),
         most_nodes=max(nodes),
-        from_at=purchase.steps[0].from_at,
-        to_at=purchase.steps[-1].to_at,
+        from_at=purchase.steps[0].from_at if purchase.steps else horizon.start,
+        to_at=purchase.steps[-1].to_at if purchase.steps else horizon.end,
         node_hours=purchase.node_hours,
-        workloads=", ".join(_workloads_on(plan, offer.machine, purchase)),
+        workloads=", ".join(_workloads_of(plan, offer.machine, purchase)),
         usd=purchase.usd,
         upfront_usd=purchase.upfront_usd,
         later_usd=purchase.later_usd,
         breakeven_utilization=purchase.breakeven_utilization,
         offer=purchase.id,
+        promised_usd_per_hour=savings.usd_per_hour if savings else None,
+        utilization=savings.utilization if savings else None,
     )
 
 
@@ -127,6 +137,13 @@ def _term_months(purchase: Purchase, offer: Offer) -> int | None:
 def _payment(purchase: Purchase, offer: Offer) -> str | None:
     is_owned = purchase.price_kind is PriceKind.OWNED
     return offer.commitment.payment.value if offer.commitment and not is_owned else None
+
+
+def _workloads_of(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]:
+    """Name what a purchase carries; a savings plan carries what is on the lines that it covers."""
+    covers = purchase.savings.covers if purchase.savings else ()
+    machines = {one.line.partition("@")[0] for one in covers} or {machine}
+    return sorted({name for one in machines for name in _workloads_on(plan, one, purchase)})
 
 
 def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]:

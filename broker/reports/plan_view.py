@@ -111,6 +111,9 @@ def _purchases(plan: Plan) -> Table:
     table.add_column("for", overflow="fold")
     table.add_column("USD", justify="right")
     for row in buy_rows(plan):
+        if row.promised_usd_per_hour is not None:
+            table.add_row(*_promise(row))
+            continue
         terms = words.price_kind(row.price_kind, row.term_months, row.payment)
         name = f"{row.instance_type}:{row.tier}" if row.tier else row.instance_type
         place = row.zone or row.region
@@ -123,6 +126,19 @@ def _purchases(plan: Plan) -> Table:
             _usd(row.usd),
         )
     return table
+
+
+def _promise(row: BuyRow) -> Iterator[RenderableType]:
+    """Show a savings plan: what is promised an hour, for which machines, and how much is used."""
+    terms = words.price_kind(row.price_kind, row.term_months, row.payment)
+    place = row.provider if row.instance_type == "all machines" else f"{row.provider} {row.region}"
+    yield Text(row.action, style="bold")
+    yield "–"
+    yield Text(f"{row.promised_usd_per_hour:.3f} USD/h on\n{row.instance_type}, {place}")
+    used, due = row.utilization or 0.0, row.breakeven_utilization or 0.0
+    yield Text(f"{terms}\n{used:.0%} used, {due:.0%} is even")
+    yield row.workloads
+    yield _usd(row.usd)
 
 
 def _work(plan: Plan) -> Table:

@@ -47,7 +47,7 @@ class Lane:
 
 def lanes(plan: Plan) -> tuple[Lane, ...]:
     """List each machine, the dearest first, and below it the workloads on it."""
-    joined = bought(plan)
+    joined = tuple(one for one in bought(plan) if one.purchase.steps)
     parts = tuple(shared_out(plan))
     by_machine: dict[str, list[Bought]] = {}
     for one in joined:

@@ -66,17 +66,23 @@ def repriced_usd(purchase: Purchase, offer: Offer) -> Decimal:
     """Charge an old purchase at an offer's price, by the rule that the plan was charged by.
 
     rented (usd_per_hour · node_hours), committed (with the upfront share of its hours), owned 0. Of
-    a block of which some hours are left, the same part of its whole price.
+    a block of which some hours are left, the same part of its whole price. What a savings plan
+    promises stays as it is; of nodes that it covers, the same part of their hours is covered.
     """
     if purchase.price_kind is PriceKind.OWNED:
         return Decimal(0)
+    if purchase.savings is not None:
+        return purchase.usd
     per_hour = Fraction(offer.usd_per_hour)
     if purchase.block is not None:
         nodes = max((step.nodes for step in purchase.steps), default=0)
         per_hour *= Fraction(purchase.block.length_h * nodes) / Fraction(purchase.node_hours)
     if offer.commitment is not None:
         per_hour += Fraction(offer.commitment.upfront_usd) / Fraction(committed_hours(offer))
-    return to_micro_usd(per_hour * node_hours_of(purchase.steps))
+    hours = node_hours_of(purchase.steps)
+    if purchase.covered_node_hours:
+        hours *= 1 - Fraction(purchase.covered_node_hours) / Fraction(purchase.node_hours)
+    return to_micro_usd(per_hour * hours)
 
 
 def price_changes(old: Plan, new_prices: Mapping[str, Offer]) -> Iterator[tuple[str, Decimal]]:
@@ -127,7 +133,13 @@ def _change(
         return "removed"
     if window.clipped(old.steps) != window.clipped(new.steps):
         return "changed"
+    if _promised(old) != _promised(new):
+        return "changed"
     return "repriced" if is_repriced else "unchanged"
+
+
+def _promised(purchase: Purchase) -> Decimal | None:
+    return purchase.savings.usd_per_hour if purchase.savings else None
 
 
 def _price(purchase: Purchase | None, known: Mapping[str, Offer]) -> Decimal | None:

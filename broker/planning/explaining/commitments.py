@@ -43,7 +43,7 @@ class _Bought:
 
 
 def commitment_reasons(plan: Plan, case: Case) -> tuple[CommitmentReason, ...]:
-    """Explain every commitment of a plan."""
+    """Explain every commitment of a plan; savings plans say themselves what they are used for."""
     rented = {one.machine: one for one in case.offers if one.price_kind is PriceKind.ON_DEMAND}
     return tuple(_reason(plan, one, rented.get(one.offer.machine)) for one in _bought(plan))
 
@@ -53,6 +53,8 @@ def _bought(plan: Plan) -> Iterator[_Bought]:
     for purchase in plan.purchases:
         offer = offers[purchase.offer]
         if offer.commitment is None or purchase.price_kind is PriceKind.OWNED:
+            continue
+        if purchase.savings is not None:
             continue
         order = _order(purchase)
         before = tuple(

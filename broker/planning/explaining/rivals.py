@@ -65,7 +65,8 @@ def used_up(plan: Plan, case: Case, keys: tuple[str, ...]) -> Iterator[str]:
     offers = {offer.key: offer for offer in case.offers}
     for purchase in plan.purchases:
         most = _most_nodes(offers[purchase.offer]) if purchase.offer in offers else None
-        is_full = most is not None and max(step.nodes for step in purchase.steps) >= most
+        nodes = max((step.nodes for step in purchase.steps), default=0)
+        is_full = most is not None and nodes >= most and purchase.savings is None
         if is_full and purchase.id in keys:
             yield f"stock of {purchase.id}: {most} node{'s' * (most != 1)}"
 
