@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
 from broker.domain.budget import Budget, check_names
+from broker.domain.coverage_policy import CoveragePolicy
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
@@ -84,7 +85,8 @@ class Policy(Frozen):
     provider has at most this share at any time; a service may set a smaller one.
     `approvals` is how many different persons must approve a plan before anything of it is bought.
     `churn` says when a night acts on a better plan; it changes no plan.
-    `budgets` are further caps, on parts of the plan, by the hour, or soft.
+    `budgets` are further caps, on parts of the plan, by the hour, or soft. `coverage` sets targets
+    for commitments and spot.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -101,6 +103,7 @@ class Policy(Frozen):
     allow_stale: bool = False
     approvals: Annotated[int, Field(ge=1, le=5)] = 1
     churn: Churn = Churn()
+    coverage: CoveragePolicy = CoveragePolicy()
 
 
 class Quota(Frozen):

@@ -24,6 +24,7 @@ from broker.domain.workload import Holding, Run, Service, Workloads
 from broker.planning.batch_work import days_left_out, owner_of, works_of
 from broker.planning.filters import Freshness, why_no_block, why_not
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
+from broker.planning.spot_discount import NOT_WORTH_IT, worth_it
 from broker.specs.load import Specs
 from solver.sizing.batch import BatchWork
 
@@ -75,12 +76,15 @@ def build_case(
             serving.extend(builder.serving(service, machines[machine], markets))
         for run in runs:
             training.extend(builder.training(run, machines[machine], markets))
+    left = worth_it(workloads.policy.coverage.spot_discount, plannable, serving, training)
+    for offer in left.dropped:
+        tally.add(NOT_WORTH_IT, offer.key)
     case = Case(
         workloads=workloads,
-        offers=tuple(sorted(plannable, key=lambda offer: offer.key)),
+        offers=tuple(sorted(left.offers, key=lambda offer: offer.key)),
         machines=machines,
-        serving=tuple(serving),
-        training=tuple(training),
+        serving=left.serving,
+        training=left.training,
         owned=owned,
     )
     return CaseReport(case, tally.counts(), tuple(sorted(builder.warnings)))

@@ -220,14 +220,7 @@ def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
 def _rules_in_force(case: Case) -> Iterator[str]:
     """Name the fields of the workloads file that can make workloads clash, with their values."""
     workloads = case.workloads
-    policy = workloads.policy
-    if policy.budget_usd_per_month is not None:
-        yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
-    yield from _budgets_in_force(policy)
-    if policy.commitments.max_upfront_usd is not None:
-        yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
-    if policy.max_provider_share < 1:
-        yield f"policy.max_provider_share {policy.max_provider_share:g}"
+    yield from _policy_in_force(workloads.policy)
     for number, service in enumerate(workloads.services):
         yield from _spread_in_force(f"services[{number}].availability", service.availability)
     for number, quota in enumerate(workloads.quotas):
@@ -259,6 +252,19 @@ def _budgets_in_force(policy: Policy) -> Iterator[str]:
     for number, one in enumerate(policy.budgets):
         if one.over_usd_per_usd is None:
             yield f"policy.budgets[{number}] {one.amount_key} {one.amount_usd:f} for {one.scope}"
+
+
+def _policy_in_force(policy: Policy) -> Iterator[str]:
+    if policy.budget_usd_per_month is not None:
+        yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
+    yield from _budgets_in_force(policy)
+    if policy.commitments.max_upfront_usd is not None:
+        yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
+    if policy.max_provider_share < 1:
+        yield f"policy.max_provider_share {policy.max_provider_share:g}"
+    for name, target in policy.coverage:
+        if target and name != "spot_discount":
+            yield f"policy.coverage.{name} {target:g}"
 
 
 def _why(report: CaseReport, workload: str) -> str:

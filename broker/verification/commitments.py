@@ -58,7 +58,8 @@ def outliving_commitments(facts: Facts) -> Iterator[Finding]:
     `n_p` counts the outliving nodes of the machine up to and with those of p, the highest
     break-even β first; kept_g(β) are the replicas that a group has for at least the share β of the
     time. A node that firm replicas use in part is needed whole; owned nodes are used first. The
-    steady nodes of savings plans count as if they were committed to their machine.
+    steady nodes of savings plans count as if they were committed to their machine; they are due
+    for `min_commitment_utilization` of the time at least.
     """
     outliving: dict[str, list[_Outliving]] = {}
     for one in _outliving(facts):
@@ -67,9 +68,8 @@ def outliving_commitments(facts: Facts) -> Iterator[Finding]:
         per_node = max(1, facts.gpus_per_node(machine))
         owned = float(facts.owned_nodes(machine).max(initial=0))
         nodes = 0.0
-        for one in sorted(commitments, key=lambda one: -_breakeven(facts, one.offer)):
-            nodes += one.nodes
-            due = _breakeven(facts, one.offer)
+        for one in sorted(commitments, key=lambda one: -one.due):
+            nodes, due = nodes + one.nodes, one.due
             gpus = _kept_gpus(facts, machine, due * (1 - TOLERANCE))
             needed = math.ceil(gpus / per_node - TOLERANCE)
             if not nodes <= max(needed - owned, 0):
@@ -79,23 +79,27 @@ def outliving_commitments(facts: Facts) -> Iterator[Finding]:
 
 
 class _Outliving(NamedTuple):
-    """Nodes of a machine that are promised beyond the horizon, and the offer that says how."""
+    """Nodes of a machine that are promised beyond the horizon, for `due` of the time."""
 
     id: str
     offer: Offer
     nodes: float
+    due: float
 
 
 def _outliving(facts: Facts) -> Iterator[_Outliving]:
     rates = {offer.key: offer for offer in facts.case.offers}
+    least = facts.case.workloads.policy.coverage.min_commitment_utilization
     for one in facts.bought:
-        if one.is_block or not _term_end(facts, one) > facts.timeline.end_at:
-            continue
-        if one.is_committed:
-            yield _Outliving(one.purchase.id, one.offer, float(one.nodes.max(initial=0)))
+        name, ends_later = one.purchase.id, _term_end(facts, one) > facts.timeline.end_at
+        if one.is_committed and not one.is_block and ends_later:
+            nodes = float(one.nodes.max(initial=0))
+            yield _Outliving(name, one.offer, nodes, _breakeven(facts, one.offer))
         for steady in one.purchase.savings.steady if one.purchase.savings else ():
-            if steady.offer in rates:
-                yield _Outliving(one.purchase.id, rates[steady.offer], float(steady.nodes))
+            rate = rates.get(steady.offer)
+            if rate is not None:
+                due = max(least, _breakeven(facts, rate))
+                yield _Outliving(name, rate, float(steady.nodes), due)
 
 
 def _kept_gpus(facts: Facts, machine: str, share: float) -> float:

@@ -91,13 +91,15 @@ def savings_figures(facts: Facts) -> Iterator[Finding]:
 def outliving_savings(facts: Facts) -> Iterator[Finding]:
     """Let nodes that services keep up use what is promised beyond the horizon.
 
-        usd_per_hour < Σ_r rate_r · steady_r + 0.001    ∀ plans whose term ends after the horizon
+        usd_per_hour < Σ_r rate_r · steady_r + 0.001
+        ∀ plans whose term ends after the horizon, all where commitments must be used
 
     `outliving_commitments` counts steady_r on their machines, at the break-even of the rate. Other
     plans state none.
     """
+    least = facts.case.workloads.policy.coverage.min_commitment_utilization
     for one, plan in _plans(facts):
-        if _term_end(facts, one) <= facts.timeline.end_at:
+        if _term_end(facts, one) <= facts.timeline.end_at and not least:
             if plan.steady:
                 yield Finding(one.purchase.id, "states steady nodes and ends in the horizon")
             continue

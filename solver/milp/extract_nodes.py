@@ -34,7 +34,7 @@ _PACKING_SLACK = 1e-9
 def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, ...]:
     """Buy what the assignments need: owned nodes first, then committed ones, then by the hour."""
     sets = program.sets
-    committed = _whole(values, program.columns.committed_nodes)
+    committed = _needed_ones(sets, work, _whole(values, program.columns.committed_nodes))
     apart = _whole(values, program.columns.run_nodes)
     found: list[Purchase] = []
     by_hour: dict[int, Ints] = {}
@@ -65,6 +65,24 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     )
     found.extend(_blocks(sets, committed))
     return tuple(sorted(found, key=lambda purchase: purchase.id))
+
+
+def _needed_ones(sets: Sets, work: Work, committed: Ints) -> Ints:
+    """Leave out committed nodes that no work needs at any time; a plan within a gap may have some.
+
+    Under `sharing: split` all stay, as either side keeps its own.
+    """
+    needed = committed.copy()
+    if sets.case.workloads.policy.sharing is Sharing.SPLIT:
+        return needed
+    for number in np.flatnonzero(needed).tolist():
+        one = sets.committed[number]
+        firm = _Needed.of(sets, work, one.machine, on_spot=False).nodes
+        fixed = np.array(sets.machines[one.machine].owned)
+        fixed = fixed + _active_nodes(sets, needed, one.machine)
+        spare = (fixed - firm)[np.array(one.active, dtype=bool)]
+        needed[number] -= min(int(needed[number]), max(0, int(spare.min(initial=needed[number]))))
+    return needed
 
 
 @dataclass(frozen=True, slots=True)

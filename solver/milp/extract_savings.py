@@ -90,7 +90,7 @@ def savings_purchases(program: Program, values: Floats, found: Promised) -> Iter
                 usd_per_hour=usd_per_hour,
                 utilization=0.0,
                 covers=covers,
-                steady=needed if sets.plans[number].outlives else (),
+                steady=needed if sets.plans[number].needs_steady else (),
             )
             yield _purchase(sets, number, plan)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import routed_sides, soft_budgets, stayers
+from solver.milp.variables import routed_sides, soft_budgets, stayers, watched_machines
 from solver.milp.zones import zone_pairs
 
 _Name = tuple[object, ...]
@@ -15,12 +15,14 @@ _Name = tuple[object, ...]
 def hint_from(solved: Program, values: Floats, program: Program) -> Floats:
     """Give values by the columns of `program`: those it shares with `solved`, 0 for the rest.
 
-    Columns that only help to route requests are left open (NaN), as the solver completes them.
+    Columns that only help to route requests, or to count what is idle, are left open (NaN), as the
+    solver completes them.
     """
     known = dict(zip(_names(solved), values, strict=True))
     hint = np.array([known.get(name, 0.0) for name in _names(program)])
     columns = program.columns
-    for block in (columns.routed_requests_per_s, columns.handover_requests_per_s):
+    open_blocks = (columns.routed_requests_per_s, columns.handover_requests_per_s)
+    for block in (*open_blocks, columns.idle_nodes):
         hint[block.start : block.start + block.size] = np.nan
     return hint
 
@@ -73,4 +75,5 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         "plan_steps": [one.id for one in sets.plans],
         "covered_nodes": rates,
         "steady_nodes": rates,
+        "idle_nodes": [machines[one] for one in watched_machines(sets)],
     }

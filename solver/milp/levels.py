@@ -20,8 +20,8 @@ def outliving_by_machine(
         if one.outlives:
             found.setdefault(one.machine, []).append((one.breakeven_utilization, False, at))
     for at, rate in enumerate(plan_rates):
-        if plans[rate.plan].outlives:
-            found.setdefault(rate.machine, []).append((rate.breakeven_utilization, True, at))
+        if plans[rate.plan].needs_steady:
+            found.setdefault(rate.machine, []).append((rate.steady_share, True, at))
     return found
 
 

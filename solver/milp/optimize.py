@@ -36,6 +36,7 @@ from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.savings import at_floor
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.targets import without_targets
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
@@ -128,7 +129,7 @@ def relaxed_bound_usd(case: Case) -> float:
 
 def _relaxed(sets: Sets, ends_at: float, clock: Monotonic) -> Relaxed | None:
     if sets.has_one_kind:
-        return relaxed_over_all(at_floor(sets), ends_at, clock)
+        return relaxed_over_all(without_targets(at_floor(sets)), ends_at, clock)
     return solve_relaxed(build_program(sets), ends_at - clock())
 
 

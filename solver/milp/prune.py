@@ -25,6 +25,7 @@ from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
 from solver.milp.sets import Configuration
 from solver.milp.shares import spread_services
+from solver.milp.targets import has_targets
 from solver.milp.zones import spread_places
 
 _Key = tuple[str, ...]
@@ -76,7 +77,7 @@ def prune(case: Case) -> Pruned:
 
     Nothing is dropped where a rule asks for more than little money in all: see `is_about_more`.
     """
-    if is_about_more(case):
+    if is_about_more(case) or has_targets(case):
         return Pruned(case, {})
     case = replace(case, offers=_undominated_commitments(case))
     case = replace(case, offers=_undominated_blocks(case))

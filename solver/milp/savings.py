@@ -28,24 +28,29 @@ if TYPE_CHECKING:
 class SavingsPlan:
     """A plan that may be promised: active in which periods, and how much is paid at the start.
 
-    `upfront_h` are the hours of the commitment that are due at the start.
+    `upfront_h` are the hours of the commitment that are due at the start. It `needs_steady` nodes
+    where its term ends after the horizon, or where commitments must be used for a part of the time.
     """
 
     id: str
     active: tuple[bool, ...]
     active_h: float
     upfront_h: float
-    outlives: bool
+    needs_steady: bool
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRate:
-    """What a node of a machine costs an hour under a plan, as an offer says."""
+    """What a node of a machine costs an hour under a plan, as an offer says.
+
+    `steady_share` is the part of the time that services must keep a node up for a promise of its
+    rate: where it breaks even, or what the policy asks of commitments, whichever is more.
+    """
 
     plan: int
     machine: int
     offer: Offer
-    breakeven_utilization: float
+    steady_share: float
 
     @property
     def usd_per_hour(self) -> float:
@@ -69,12 +74,13 @@ def savings_plans(
             members.setdefault(savings_plan_of(offer), []).append(offer)
     plans = tuple(_plan(case, name, members[name][0], spans) for name in sorted(members) if name)
     trend = case.workloads.policy.price_trend_per_year
+    least = case.workloads.policy.coverage.min_commitment_utilization
     rates = tuple(
         PlanRate(
             number,
             rented[offer.machine][0],
             offer,
-            breakeven_utilization(offer, rented[offer.machine][1], trend),
+            max(least, breakeven_utilization(offer, rented[offer.machine][1], trend)),
         )
         for number, plan in enumerate(plans)
         for offer in members[plan.id]
@@ -91,7 +97,8 @@ def _plan(case: Case, name: str, offer: Offer, spans: Sequence[tuple[Slot, float
         active=active,
         active_h=sum(hours for (_, hours), is_on in zip(spans, active, strict=True) if is_on),
         upfront_h=float(upfront_share(offer)) * term_h,
-        outlives=term_h > case.workloads.horizon.hours,
+        needs_steady=term_h > case.workloads.horizon.hours
+        or case.workloads.policy.coverage.min_commitment_utilization > 0,
     )
 
 

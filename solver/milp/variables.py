@@ -57,7 +57,7 @@ class Columns:
     for each hour, else all in the first column. Savings plans: plan_steps[s] are the tenths of a
     cent an hour that plan s promises; covered_nodes[r,t] of the on-demand nodes of a machine are
     paid for by a plan, r of `plan_rates`; steady_nodes[r] are those that justify a promise beyond
-    the horizon.
+    the horizon. idle_nodes[i,t] are committed nodes that no work fills, i of `watched_machines`.
     """
 
     replicas: Block
@@ -79,6 +79,7 @@ class Columns:
     plan_steps: Block
     covered_nodes: Block
     steady_nodes: Block
+    idle_nodes: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -102,6 +103,7 @@ class Columns:
             self.plan_steps,
             self.covered_nodes,
             self.steady_nodes,
+            self.idle_nodes,
         )
 
     @property
@@ -161,6 +163,13 @@ def soft_budgets(sets: Sets) -> tuple[tuple[int, Budget], ...]:
     return tuple((number, one) for number, one in budgets if one.over_usd_per_usd is not None)
 
 
+def watched_machines(sets: Sets) -> tuple[int, ...]:
+    """List the machines whose committed nodes must be used for a part of their time."""
+    if not sets.case.workloads.policy.coverage.min_commitment_utilization:
+        return ()
+    return tuple(sorted({one.machine for one in sets.committed}))
+
+
 def build_columns(sets: Sets) -> Columns:
     """Lay out all columns with their bounds."""
     size = _Sizes(sets)
@@ -185,6 +194,7 @@ def build_columns(sets: Sets) -> Columns:
         "plan_steps": (np.full(len(sets.plans), np.inf), True),
         "covered_nodes": (size.covered(), False),
         "steady_nodes": (size.steady(), True),
+        "idle_nodes": (np.full((len(watched_machines(sets)), size.periods), np.inf), False),
     }
     blocks: dict[str, Block] = {}
     start = 0
@@ -279,8 +289,8 @@ class _Sizes:
 
     def steady(self) -> Floats:
         plans = self.sets.plans
-        outlives = [plans[one.plan].outlives for one in self.sets.plan_rates]
-        return np.where(np.array(outlives, dtype=bool), np.inf, 0.0)
+        steady = [plans[one.plan].needs_steady for one in self.sets.plan_rates]
+        return np.where(np.array(steady, dtype=bool), np.inf, 0.0)
 
     def window(self) -> Floats:
         upper = np.zeros((self.options, self.periods))

@@ -3,10 +3,13 @@
 from solver.milp.constraints.block_limit import block_limit
 from solver.milp.constraints.budget import budget
 from solver.milp.constraints.budgets import budgets
+from solver.milp.constraints.commitment_use import commitment_use
+from solver.milp.constraints.committed_share import committed_share
 from solver.milp.constraints.fewest_replicas import fewest_replicas
 from solver.milp.constraints.firm_capacity import firm_capacity
 from solver.milp.constraints.handover_load import handover_load
 from solver.milp.constraints.handover_rate import handover_rate
+from solver.milp.constraints.idle_nodes import idle_nodes
 from solver.milp.constraints.kept_replicas import kept_replicas
 from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
@@ -68,6 +71,9 @@ CONSTRAINTS = (
     savings_nodes,
     savings_promise,
     savings_steady,
+    committed_share,
+    idle_nodes,
+    commitment_use,
     quota,
     shared_stock,
     block_limit,

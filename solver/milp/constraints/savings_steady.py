@@ -13,16 +13,17 @@ def savings_steady(sets: Sets, columns: Columns) -> Rows:
     """Promise beyond the horizon only what nodes that services keep up take of it.
 
         0.001 · plan_steps[s] < Σ_{r ∈ plan_rates[s]} usd_per_hour[r] · steady_nodes[r] + 0.001
-        ∀ savings plans s that outlive the horizon
+        ∀ savings plans s that outlive the horizon, all where commitments must be used
 
     steady_nodes[r] are whole nodes of a machine that services keep up for the share of the time at
-    which the rate breaks even: `steady_level` counts them like nodes committed to that machine.
+    which the rate breaks even, or for `min_commitment_utilization` of it, whichever is more:
+    `steady_level` counts them like nodes committed to that machine.
     The promise may be rounded up to the next step that is sold. Dollars an hour on both sides.
     """
     keys: list[Key] = []
     parts: list[Entries] = []
     for number, plan in enumerate(sets.plans):
-        if not plan.outlives:
+        if not plan.needs_steady:
             continue
         row, step = len(keys), float(COMMITMENT_STEP_USD)
         parts.append(entries(row, columns.plan_steps.at(np.array([number])), step))

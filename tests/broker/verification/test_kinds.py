@@ -54,7 +54,7 @@ def test_the_same_configuration_on_another_machine_is_the_same_kind(under: Under
     plan, case = under({"policy.max_groups": 1})
     moved = plan.serving[ON_SPOT].model_copy(update={"machine": "lab/h100x8/fra1"})
     rules = {one.rule for one in check(_with_group(plan, ON_SPOT, moved), case)}
-    assert rules == {"capacity", "serving_options"}
+    assert rules == {"capacity", "serving_options", "unused_nodes"}
 
 
 @pytest.mark.parametrize(

@@ -61,18 +61,24 @@ def test_two_sizes_of_one_host_share_its_stock(
     two_sizes = _with_small_node(plan, case, Limits(stock_pool="host-7", stock_gpus=gpus))
     message = f"17 GPUs are bought, 16 are there {TUNING}"
     right = (Violation("stock", "host-7", message),) if refused else ()
-    assert check(*two_sizes) == right
+    assert _without_idle(check(*two_sizes)) == right
 
 
 def test_sizes_without_a_pool_have_stocks_of_their_own(plan: Plan, case: Case) -> None:
     # 3 nodes of 8 GPUs are p5's own, 3 of 1 GPU the small one's.
-    assert check(*_with_small_node(plan, case, Limits(stock_nodes=3))) == ()
+    found = check(*_with_small_node(plan, case, Limits(stock_nodes=3)))
+    assert _without_idle(found) == ()
 
 
 def test_owned_nodes_draw_on_no_stock(plan: Plan, case: Case) -> None:
     # While distill is up, 1 lab node is contracted and 1 is owned.
     lab = _limited(case, {3: Limits(stock_nodes=1), 4: Limits(stock_nodes=1)})
     assert check(_embedding(plan, lab), lab) == ()
+
+
+def _without_idle(found: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Leave out that no work needs the node that a test adds."""
+    return tuple(one for one in found if one.rule != "unused_nodes")
 
 
 def _limited(case: Case, limits: dict[int, Limits]) -> Case:

@@ -12,6 +12,7 @@ import pytest
 from random_cases import handover_case, random_case
 from savings_cases import rate, two_thirds
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
+from target_cases import target_case
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 from two_by_two import two_by_two
 
@@ -198,6 +199,11 @@ def _blocks_that_overlap() -> Case:
     return case(file, [box, block], serving=[serving(box, [1])], training=[training(box)])
 
 
+def _dear_targets() -> Case:
+    """A month of commitments that must be used whole, and that most of the work must be under."""
+    return target_case(2)
+
+
 BY_HAND: Mapping[str, Callable[[], Case]] = {
     "min_replicas": _idle_weekend,
     "run_start": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
@@ -214,6 +220,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "savings_nodes": lambda: two_thirds(rate("2")),
     "savings_promise": lambda: two_thirds(rate("2")),
     "savings_steady": lambda: two_thirds(rate("3")),
+    **dict.fromkeys(["committed_share", "idle_nodes", "commitment_use"], _dear_targets),
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,
