@@ -27,13 +27,13 @@ from solver.milp.extract_budgets import overrun_lines
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
+from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
 from solver.milp.narrow import possible, promising
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.savings import at_floor
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.targets import without_targets

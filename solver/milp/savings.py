@@ -2,26 +2,16 @@
 
 A plan is a promise of dollars an hour over all machines of its scope, paid used or not. On-demand
 nodes that it covers are charged at the plan's rate, and that comes off the promise.
-
-The relaxed program that bounds a case (`relaxed_over_all`) does without plans: there each machine
-is rented at the least of its on-demand price and its rates, in any hour and without a promise. Any
-plan of the case costs no less than that, as what is covered is paid for at its rate at least; so
-the bound and all penalties hold. Where several kinds may serve a demand, plans are in it as they
-are.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from broker.domain.case import Case, breakeven_utilization, committed_hours
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.savings import savings_plan_of, upfront_share
-
-if TYPE_CHECKING:
-    from solver.milp.sets import Sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,28 +89,4 @@ def _plan(case: Case, name: str, offer: Offer, spans: Sequence[tuple[Slot, float
         upfront_h=float(upfront_share(offer)) * term_h,
         needs_steady=term_h > case.workloads.horizon.hours
         or case.workloads.policy.coverage.min_commitment_utilization > 0,
-    )
-
-
-def at_floor(sets: "Sets") -> "Sets":
-    """Rent each machine at its least rate, and promise nothing: no plan of the case costs less."""
-    if not sets.plan_rates:
-        return sets
-    least: dict[int, Offer] = {}
-    for rate in sets.plan_rates:
-        known = least.get(rate.machine, rate.offer)
-        least[rate.machine] = min(known, rate.offer, key=lambda one: one.effective_usd_per_hour)
-    machines = list(sets.machines)
-    for number, offer in least.items():
-        rented = machines[number].on_demand
-        if rented is not None and offer.effective_usd_per_hour < rented.usd_per_hour:
-            price = {"usd_per_hour": offer.effective_usd_per_hour}
-            cheaper = rented.model_copy(update=price)
-            machines[number] = replace(machines[number], on_demand=cheaper)
-    return replace(
-        sets,
-        machines=tuple(machines),
-        levels=tuple(replace(one, plan_rates=()) for one in sets.levels if one.members),
-        plans=(),
-        plan_rates=(),
     )

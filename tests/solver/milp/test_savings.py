@@ -19,10 +19,10 @@ from broker.domain.savings import savings_plan_of, upfront_share
 from broker.verification.check import check
 from solver.milp.build import build_sets
 from solver.milp.dump import lines, term_lines
+from solver.milp.floor import at_floor
 from solver.milp.forced import forced_optimum
 from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
 from solver.milp.prune import prune
-from solver.milp.savings import at_floor
 
 HALF = rate("2")
 PLAN = "acme/compute@savings_plan-12m-no_upfront"
