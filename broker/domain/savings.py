@@ -35,10 +35,15 @@ def savings_plan_of(offer: Offer) -> str:
     return f"{'/'.join(parts)}@{offer.price_kind}-{terms.term_months}m-{terms.payment}"
 
 
+def covers_everywhere(offer: Offer) -> bool:
+    """Say whether the plan of a rate covers machines in all regions."""
+    return offer.commitment is not None and offer.commitment.scope == EVERYWHERE
+
+
 def covered_scope(offer: Offer) -> str:
     """Say in words what the plan of a rate covers."""
     scope = offer.commitment.scope if offer.commitment else ""
-    return "all machines" if scope == EVERYWHERE else scope
+    return "all machines" if covers_everywhere(offer) else scope
 
 
 def upfront_share(offer: Offer) -> Fraction:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from broker.domain.offer import Offer, Payment, PriceKind
 from broker.domain.plan import Plan, Purchase
-from broker.domain.savings import covered_scope
+from broker.domain.savings import covered_scope, covers_everywhere
 
 _MONTHS_PER_YEAR = 12
 
@@ -90,7 +90,9 @@ class Bought:
 
     @property
     def where(self) -> str:
-        """Name the provider and the region or zone."""
+        """Name the provider and the region or zone, which a plan for all machines has none of."""
+        if self.purchase.savings is not None and covers_everywhere(self.offer):
+            return self.offer.provider
         return f"{self.offer.provider} {self.offer.place.zone or self.offer.place.region}"
 
     @property

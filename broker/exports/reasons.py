@@ -12,7 +12,9 @@ from broker.domain.candidate import BatchCandidate, ErrorBand, Label
 from broker.domain.offer import Evidence, PriceKind
 from broker.domain.plan import (
     Plan,
+    Purchase,
     RejectedCount,
+    SavingsPlan,
     ServingAssignment,
     Status,
     TrainingAssignment,
@@ -193,9 +195,12 @@ def _shared(pairs: Iterable[tuple[str, str]]) -> tuple[Shared, ...]:
 
 
 def _sentences(one: Bought, rent: Decimal | None) -> Iterator[str]:
+    purchase, offer = one.purchase, one.offer
+    if purchase.savings is not None:
+        yield from _promise(purchase, purchase.savings)
+        return
     if one.workloads:
         yield f"Its nodes carry {', '.join(one.workloads)}."
-    purchase, offer = one.purchase, one.offer
     if one.kind is Kind.OWNED:
         yield "It is owned already, so its hours cost nothing more."
         return
@@ -207,6 +212,8 @@ def _sentences(one: Bought, rent: Decimal | None) -> Iterator[str]:
         f"({per_gpu:,.4f} a GPU){whole}{_against_rent(one, rent)}; "
         f"{purchase.node_hours:,.0f} node-hours are paid for."
     )
+    if purchase.covered_node_hours:
+        yield f"Of these, {purchase.covered_node_hours:,.0f} are paid for by savings plans."
     if purchase.breakeven_utilization is not None:
         yield (
             f"The commitment pays off where a node is needed more than "
@@ -216,6 +223,22 @@ def _sentences(one: Bought, rent: Decimal | None) -> Iterator[str]:
         yield f"{purchase.later_usd:,.2f} USD of its cost fall after the horizon."
     if one.kind is Kind.SPOT:
         yield _spot(one)
+
+
+def _promise(purchase: Purchase, savings: SavingsPlan) -> Iterator[str]:
+    """Say what a savings plan promises, and what that is used for."""
+    yield (
+        f"{savings.usd_per_hour:,.3f} USD are promised for every hour of its term, used or not; "
+        f"{savings.utilization:.0%} of that is used in the horizon."
+    )
+    for one in savings.covers:
+        yield f"It pays for {one.node_hours:,.0f} node-hours of {one.line}: {one.usd:,.2f} USD."
+    yield (
+        f"It pays off where more than {purchase.breakeven_utilization or 0:.0%} of the promise is "
+        "used."
+    )
+    if purchase.later_usd:
+        yield f"{purchase.later_usd:,.2f} USD of its cost fall after the horizon."
 
 
 def _spot(one: Bought) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -83,6 +83,14 @@ def repriced_usd(purchase: Purchase, offer: Offer) -> Decimal:
     if purchase.covered_node_hours:
         hours *= 1 - Fraction(purchase.covered_node_hours) / Fraction(purchase.node_hours)
     return to_micro_usd(per_hour * hours)
+
+
+def promised_usd(purchase: Purchase, window: Window) -> Decimal | None:
+    """Give what a savings plan promises in a window; None where the purchase is none."""
+    if purchase.savings is None:
+        return None
+    seconds = Fraction((window.to_at - window.from_at) // timedelta(seconds=1))
+    return to_micro_usd(Fraction(purchase.savings.usd_per_hour) * seconds / 3600)
 
 
 def price_changes(old: Plan, new_prices: Mapping[str, Offer]) -> Iterator[tuple[str, Decimal]]:

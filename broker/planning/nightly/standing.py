@@ -22,7 +22,7 @@ from broker.domain.plan import (
     Term,
     TrainingAssignment,
 )
-from broker.planning.differences.lines import Window, repriced_usd
+from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 from broker.verification.check import check
 from broker.verification.facts import Group, gather
 from broker.verification.timeline import Array
@@ -121,6 +121,9 @@ def _as_of_tonight(plan: Plan, case: Case) -> Plan:
 
 
 def _repriced(purchase: Purchase, prices: Mapping[str, Offer], whole: Window) -> Purchase:
+    promised = promised_usd(purchase, whole)
+    if promised is not None:
+        return purchase.model_copy(update={"usd": promised})
     clipped = purchase.model_copy(update={"steps": whole.clipped(purchase.steps)})
     offer = prices.get(purchase.offer)
     if offer is None:  # owned, or over: it is not paid for from now on

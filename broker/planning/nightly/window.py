@@ -12,7 +12,7 @@ from decimal import Decimal
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, Term
-from broker.planning.differences.lines import Window, repriced_usd
+from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 
 EGRESS = "egress of "
 """Begins the name of an item that is the one-time egress of a run."""
@@ -94,6 +94,9 @@ def first_costs(made: Plan, window: Window) -> Costs:
 def _usd(purchase: Purchase, prices: Mapping[str, Offer], window: Window) -> Decimal:
     if purchase.price_kind is PriceKind.OWNED:
         return _NOTHING
+    promised = promised_usd(purchase, window)
+    if promised is not None:
+        return promised
     clipped = purchase.model_copy(update={"steps": window.clipped(purchase.steps)})
     return repriced_usd(clipped, prices[purchase.offer])
 

@@ -19,9 +19,11 @@ from broker.domain.plan import Plan
 from broker.exports.buying import bought
 from broker.exports.charges import ChargeKind, charges
 from broker.exports.forms import FORMS, export
-from broker.planning.differences.lines import line_rows, repriced_usd
+from broker.exports.reasons import reasons
+from broker.planning.differences.lines import Window, line_rows, promised_usd, repriced_usd
 from broker.planning.explaining.commitments import commitment_reasons
 from broker.planning.explaining.rivals import used_up
+from broker.planning.nightly.window import first_costs
 from broker.reports.plan_rows import buy_rows
 from broker.reports.plan_view import plan_page
 
@@ -77,7 +79,7 @@ def test_the_buyer_reads_what_to_promise_and_how_much_is_used(plan: Plan) -> Non
     one = next(one for one in bought(plan) if one.purchase.savings)
     assert one.gpus == "4.000 USD/h"
     assert one.terms == "savings plan 1 year, part upfront; 83% used, 50% is even"
-    assert one.workloads == ("chat",)
+    assert (one.where, one.workloads) == ("acme", ("chat",))
 
 
 def test_a_plan_is_no_line_with_nodes_elsewhere(plan: Plan) -> None:
@@ -103,3 +105,23 @@ def _promising_less(plan: Plan) -> Iterator[object]:
             yield one.model_copy(update={"savings": savings})
         else:
             yield one
+
+
+def test_a_plan_is_charged_for_the_window_that_is_looked_at(plan: Plan) -> None:
+    promise = next(one for one in plan.purchases if one.savings)
+    horizon = plan.workloads.horizon
+    half = Window(horizon.start, horizon.start + (horizon.end - horizon.start) / 2)
+    assert promised_usd(promise, half) == 48
+    assert first_costs(plan, half).after[PLAN] == 48
+
+
+def test_reasons_say_what_is_promised_and_what_it_pays_for(plan: Plan) -> None:
+    said = {one.subject: one.sentences for one in reasons(plan)}
+    first, *others = said[PLAN]
+    assert first.startswith("4.000 USD are promised for every hour of its term, used or not; 83%")
+    assert others == [
+        f"It pays for 40 node-hours of {RENTED.key}: 80.00 USD.",
+        "It pays off where more than 50% of the promise is used.",
+        "34,944.00 USD of its cost fall after the horizon.",
+    ]
+    assert "Of these, 40 are paid for by savings plans." in said[RENTED.key]
