@@ -71,6 +71,7 @@ class BatchJob(Frozen):
     kv_precision: KvPrecision = KvPrecision.BF16
     prefix_cache_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     data: DataSet | None = None
+    team: Name | None = None
 
     @model_validator(mode="after")
     def _once_or_each_day(self) -> Self:
@@ -149,6 +150,11 @@ class BatchRun:
     def model(self) -> str:
         """Name the network."""
         return self.job.model
+
+    @property
+    def team(self) -> str | None:
+        """Give the team that it is for, if one is named."""
+        return self.job.team
 
     @property
     def restartable(self) -> bool:

@@ -77,8 +77,12 @@ class Budget(Frozen):
         return self.provider is None or self.provider.casefold() == provider.casefold()
 
     def covers(self, workload: str, team: str | None) -> bool:
-        """Say whether it is for the work of a workload, by its name or its team's."""
-        return self.workload == workload or (self.team is not None and self.team == team)
+        """Say whether it is for the work of a workload, by its name or its team's.
+
+        A day of a batch job is named `job@date`, and is the job's work.
+        """
+        is_own = self.workload == workload.partition("@")[0]
+        return is_own or (self.team is not None and self.team == team)
 
     def _amounts(self) -> dict[str, Decimal]:
         given = {

@@ -372,7 +372,7 @@ class Workloads(Frozen):
                 f"services.{zoned[0]}.availability.spare_zone needs policy.max_groups: 1, so that "
                 "it is known what a lost zone carried"
             )
-        check_names(self.policy.budgets, [*self.training, *self.services])
+        check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
         return self
 
 

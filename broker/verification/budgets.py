@@ -115,9 +115,9 @@ def _names(facts: Facts, budget: Budget) -> set[str]:
     """Name the workloads of a budget."""
     workloads = facts.case.workloads
     every = [(one.name, one.team) for one in workloads.services]
-    every += [(one.name, one.team) for one in workloads.training]
+    every += [(one.name, one.team) for one in workloads.runs]
     if budget.team is None:
-        return {name for name, _ in every if name == budget.workload}
+        return {name for name, _ in every if name.partition("@")[0] == budget.workload}
     return {name for name, team in every if team == budget.team}
 
 

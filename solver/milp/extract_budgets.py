@@ -76,7 +76,7 @@ def _over_usd(
     if budget.is_hourly:
         return _over_by_hour(case, Fraction(budget.amount_usd), list(rates))
     if budget.is_for_work:
-        runs = {one.name for one in case.workloads.training if budget.covers(one.name, one.team)}
+        runs = {one.name for one in case.workloads.runs if budget.covers(one.name, one.team)}
         spent = sum((usd * _hours(span) for span, usd in rates), _NOTHING)
         once = [
             line.usd for line in billed.lines if line.term is Term.EGRESS and line.subject in runs
@@ -110,7 +110,7 @@ def _work_rates(
 ) -> Iterator[_Rate]:
     listed = list_usd_per_hour(case.offers)
     teams = {one.name: one.team for one in case.workloads.services}
-    teams |= {one.name: one.team for one in case.workloads.training}
+    teams |= {one.name: one.team for one in case.workloads.runs}
     serving, training = work
     for group in serving:
         if budget.covers(group.service, teams[group.service]):

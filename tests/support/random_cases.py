@@ -102,6 +102,8 @@ def zone_case(seed: int, *, spare_zone: bool = False) -> Case:
     changes |= {"services.0.min_replicas": 2, "services.0.availability.min_zones": 2}
     changes["services.0.availability.spare_zone"] = spare_zone
     return with_workloads(placed(drawn, places), changes)
+
+
 def savings_case(seed: int) -> Case:
     """Draw a case with a savings plan over one or two machines, often with a run and owned nodes.
 

@@ -321,3 +321,9 @@ def _optimum(of: Case) -> Optimum:
 def _usd(of: Case) -> float:
     """Solve whole and step by step, and have both plans checked; give the cost."""
     return float(_optimum(of).total_usd)
+
+
+def test_a_day_of_a_batch_job_is_the_work_of_the_job() -> None:
+    budget = Budget(workload="embeddings", usd=Decimal(1))
+    assert budget.covers("embeddings@2026-12-01", None)
+    assert not budget.covers("embeddings-2", None)

@@ -30,12 +30,8 @@ ELSEWHERE = {
     "budgets": "test_budgets.py",
     "min_zones": "test_min_zones.py",
     "zone_loss": "test_zone_loss.py",
-    "savings_nodes": "test_savings.py",
-    "savings_promise": "test_savings.py",
-    "savings_steady": "test_savings.py",
-    "committed_share": "test_targets.py",
-    "idle_nodes": "test_targets.py",
-    "commitment_use": "test_targets.py",
+    **dict.fromkeys(("savings_nodes", "savings_promise", "savings_steady"), "test_savings.py"),
+    **dict.fromkeys(("committed_share", "idle_nodes", "commitment_use"), "test_targets.py"),
 }
 """Families that this case has no rows of, and the file that has them."""
 NONE_HERE = set(ELSEWHERE)
