@@ -1,8 +1,11 @@
 """A case with one savings plan: two nodes for two thirds of a day, one for the rest."""
 
+import random
+from dataclasses import replace
 from decimal import Decimal
 
 from tiny_cases import case, offer, service_entry, serving, workloads
+from wide_cases import wide_case
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer, Payment, PriceKind
@@ -43,3 +46,25 @@ def two_thirds(*rates: Offer, **commitments: object) -> Case:
         policy={"commitments": {"savings_plans": True} | commitments},
     )
     return case(file, [RENTED, *rates], serving=[serving(RENTED, [1])])
+
+
+def wide_with_plan(seed: int) -> Case:
+    """Give a wide case a plan over machines of one provider, and targets for commitments."""
+    of, draw = wide_case(seed), random.Random(seed)  # noqa: S311 - instances, not secrets
+    rates = [
+        rate(f"{float(box.usd_per_hour) * draw.uniform(0.4, 0.9):.2f}", of=box)
+        for box in of.offers
+        if box.price_kind is PriceKind.ON_DEMAND and box.provider == "acme"
+    ]
+    policy = of.workloads.policy
+    targets = {
+        "min_committed_share": draw.choice([0.0, 0.2, 0.5]),
+        "min_commitment_utilization": draw.choice([0.0, 0.7, 0.9]),
+    }
+    update = {
+        "commitments": policy.commitments.model_copy(update={"savings_plans": True}),
+        "coverage": policy.coverage.model_copy(update=targets),
+    }
+    file = of.workloads.model_copy(update={"policy": policy.model_copy(update=update)})
+    offers = tuple(sorted((*of.offers, *rates), key=lambda one: one.key))
+    return replace(of, offers=offers, workloads=file)

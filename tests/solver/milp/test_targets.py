@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from savings_cases import rate, two_thirds
+from savings_cases import rate, two_thirds, wide_with_plan
 from solving import EXACT, assembled, program_of, same_cost, solved
 from target_cases import cheapest_with_targets_usd, target_case
 from tiny_cases import case, offer, service_entry, serving, workloads
@@ -43,6 +43,17 @@ def test_some_targets_cost_money_and_some_cannot_be_met() -> None:
     free = [cheapest_with_targets_usd(_without(target_case(seed))) for seed in SEEDS]
     assert sum(math.isinf(one) for one in costs) > 0
     assert sum(free_usd < usd < math.inf for free_usd, usd in zip(free, costs, strict=True)) > 3
+
+
+@pytest.mark.parametrize("seed", [1, 7, 19, 21, 24])
+def test_with_many_machines_plans_and_targets_no_bound_is_above_the_optimum(seed: int) -> None:
+    of = wide_with_plan(seed)
+    whole, found = solved(of), optimize(of, EXACT)
+    assert found.status is whole.status
+    assert same_cost(float(found.total_usd), float(whole.total_usd))
+    assert check(assembled(of, found), of) == ()
+    if found.purchases:
+        assert relaxed_bound_usd(of) <= float(whole.total_usd) * (1 + 1e-6)
 
 
 def test_rows_of_targets() -> None:
