@@ -7,6 +7,7 @@ day has three slots of 8 hours.
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from solving import (
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 from wide_cases import wide_case
 
+from broker.domain.budget import Budget
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Status, Term
