@@ -69,10 +69,10 @@ def solve_beside(
     alike = [_alike(one, every[:at]) for at, one in enumerate(every)]
     narrower = [one for one, same in zip(every, alike, strict=True) if same is None][1:]
     watched = Watched(progress)
-    with closing(watched), SolverPool(workers=WORKERS) as pool, watched.interrupts():
+    with closing(watched), SolverPool(WORKERS, watched.watcher) as pool, watched.interrupts():
         budget = Budget(time.monotonic() + budget_s, WORKERS, len(narrower))
         watched.on_end = budget.end
-        first = JointSearch(joint, limits, pool, budget, watched.watcher)
+        first = JointSearch(joint, limits, pool, budget)
         beside = StrategySearches(first, replace(limits, gap_fraction=gap), pool, budget)
         searches = [first.run(), *(beside.run(one) for one in narrower)]
         found = run_all(

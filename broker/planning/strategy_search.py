@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
 from functools import partial
-from multiprocessing.connection import Connection
 
 from broker.domain.case import Case
 from broker.domain.plan import SMALLEST_GAP, Status
@@ -64,13 +63,12 @@ class JointSearch:
     limits: Limits
     pool: SolverPool
     budget: Budget
-    watcher: Connection | None = None
     ended: Future[Compared] = field(default_factory=Future)
 
     def run(self) -> Search[Compared]:
         """Solve the joint case in its own time, and tell that it has ended."""
         (choice,) = self.strategy.choices
-        pending = self.pool.optimize(choice.case, self.limits, self.watcher)
+        pending = self.pool.optimize(choice.case, self.limits, is_watched=True)
         yield from self.budget.in_turn(lambda: pending)
         # Waited for even when the time is up: the plan is worth more than the seconds.
         compared = _joint(self.strategy, pending.result())

@@ -5,9 +5,10 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
+from contextlib import contextmanager
 from types import FrameType
+
+from solver.milp.pool import Watcher
 
 Progress = Callable[[str], None]
 
@@ -15,39 +16,41 @@ Progress = Callable[[str], None]
 class Watched:
     """Tells what a search finds; the first Ctrl-C ends it with the best plan so far.
 
-    A second one, or one before there is any plan, ends all, as anywhere else.
+    A second one, or one before there is any plan, ends all, as anywhere else. `watcher` is the
+    child's side.
     """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._ours, self.watcher = multiprocessing.Pipe()
+        self._told, tell = multiprocessing.Pipe(duplex=False)
+        ended, self._end = multiprocessing.Pipe(duplex=False)
+        self.watcher = Watcher(tell, ended)
         self.was_ended = False
         self.on_end: Callable[[], None] = _nothing
         self.has_plan = False
-        threading.Thread(target=self._follow, args=(self._ours,), daemon=True).start()
+        self._follower = threading.Thread(target=self._follow, daemon=True)
+        self._follower.start()
 
-    def _follow(self, told: Connection) -> None:
-        """Read what the child sends until it closes its end."""
-        try:
-            while True:
-                best_usd, bound_usd = told.recv()
-                self.has_plan = self.has_plan or best_usd < math.inf
-                self._progress(standing(best_usd, bound_usd))
-        except (EOFError, OSError):
-            return
+    def _follow(self) -> None:
+        """Read what the child sends until nothing more comes."""
+        while (found := self._told.recv()) is not None:
+            best_usd, bound_usd = found
+            self.has_plan = self.has_plan or best_usd < math.inf
+            self._progress(standing(best_usd, bound_usd))
 
     def end(self) -> None:
         """End the search with what it has."""
         self.was_ended = True
-        with suppress(OSError):  # the search is over, and only what is beside it goes on
-            self._ours.send("end")
+        self._end.send(True)
         self.on_end()
         self._progress("ending with the best plan so far; Ctrl-C again ends without one")
 
     def close(self) -> None:
-        """Let go of the pipe."""
-        self.watcher.close()
-        self._ours.close()
+        """Stop following, and let go of the pipes."""
+        self.watcher.tell.send(None)
+        self._follower.join()
+        for one in (self._told, self._end, self.watcher.tell, self.watcher.ended):
+            one.close()
 
     @contextmanager
     def interrupts(self) -> Iterator[None]:

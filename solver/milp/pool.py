@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import ParamSpec, Self, TypeVar
 
@@ -20,13 +21,24 @@ _P = ParamSpec("_P")
 _ResultT = TypeVar("_ResultT")
 
 
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """The ends of two pipes for who follows a search in a child process.
+
+    Each better plan and bound, in dollars, goes to `tell`; whatever comes from `ended` ends it.
+    """
+
+    tell: Connection
+    ended: Connection
+
+
 class SolverPool:
     """A fixed number of child processes; one case a process at a time."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, watcher: Watcher | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(
-            max_workers=workers, mp_context=context, initializer=_begin
+            max_workers=workers, mp_context=context, initializer=_begin, initargs=(watcher,)
         )
 
     def __enter__(self) -> Self:
@@ -35,11 +47,9 @@ class SolverPool:
     def __exit__(self, *exc: object) -> None:
         self.stop()
 
-    def optimize(
-        self, case: Case, limits: Limits, watcher: Connection | None = None
-    ) -> Future[Optimum]:
-        """Start to plan a case; `watcher` is the child's end of a pipe (see `watched`)."""
-        return self.submit(watched, case, limits, watcher)
+    def optimize(self, case: Case, limits: Limits, *, is_watched: bool = False) -> Future[Optimum]:
+        """Start to plan a case; a watched one tells the pool's watcher how far it is."""
+        return self.submit(_watched if is_watched else optimize, case, limits)
 
     def relaxed_bound_usd(self, case: Case) -> Future[float]:
         """Start to compute what a case costs at least; infinity where it has no plan."""
@@ -59,20 +69,31 @@ class SolverPool:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def watched(case: Case, limits: Limits, watcher: Connection | None) -> Optimum:
-    """Plan a case and send each better plan and bound, in dollars; any message ends the search."""
+@dataclass(slots=True)
+class _Child:
+    """What a child process was given when it began."""
+
+    watcher: Watcher | None = None
+
+
+_CHILD = _Child()
+"""Pipes reach a child only as it begins: one that is sent later would need a socket."""
+
+
+def _watched(case: Case, limits: Limits) -> Optimum:
+    watcher = _CHILD.watcher
     if watcher is None:
         return optimize(case, limits)
-    with watcher:
-        watch = Watch(lambda best, bound: watcher.send((best, bound)), watcher.poll)
-        return optimize(case, limits, watch=watch)
+    watch = Watch(lambda best, bound: watcher.tell.send((best, bound)), watcher.ended.poll)
+    return optimize(case, limits, watch=watch)
 
 
-def _begin() -> None:
+def _begin(watcher: Watcher | None) -> None:
     """Keep off stdout, which is for data, what the solver's own code prints; end with the parent.
 
     A parent that is killed ends no child, and a worker would wait for its next case for ever.
     """
+    _CHILD.watcher = watcher
     os.dup2(sys.stderr.fileno(), 1)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

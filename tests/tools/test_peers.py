@@ -121,7 +121,7 @@ def test_a_mix_becomes_the_cheapest_kind_alone_where_one_kind_may_serve() -> Non
         assert bool(found.repairs) is (max_groups == 1)
 
 
-def test_the_peak_of_services_is_kept_and_that_of_runs_is_not() -> None:
+def test_nodes_that_would_stand_idle_are_given_back() -> None:
     big, other = offer("4", name="big", gpus=2), offer("10", name="other")
     demand = workloads(
         services=[service_entry(1, 1, traffic=BUSY_MORNING, min_replicas=0)],
@@ -132,7 +132,8 @@ def test_the_peak_of_services_is_kept_and_that_of_runs_is_not() -> None:
     found = answers(market, 10.0)
     run_usd = 10 * 8
     peak = judged(one, melange(market, found, keeps_peak=True), market)
-    assert usd(peak) == 5 * 4 * 24 + run_usd
+    assert usd(peak) == 5 * 4 * 8 + run_usd
+    assert peak.repairs[-1].startswith("does not keep its peak (unused_nodes")
     by_hour = judged(one, melange(market, found, keeps_peak=False), market)
     assert usd(by_hour) == 5 * 4 * 8 + run_usd
 

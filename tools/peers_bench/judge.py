@@ -19,7 +19,10 @@ from solver.milp.optimize import Optimum
 from solver.milp.solve import Limits
 from solver.milp.start import Start
 
-_OF_RESERVATIONS = ("stock", "quotas", "limits", "outliving_commitments", "commitment_terms")
+_OF_RESERVATIONS = (
+    *("stock", "quotas", "limits", "outliving_commitments", "commitment_terms"),
+    "unused_nodes",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def _accepted(instance: Instance, market: Market, fleet: Fleet) -> tuple[Optimum
         first = f"{refused[0].rule} of {refused[0].subject}"
         if fleet.keeps_peak:
             fleet = replace(fleet, keeps_peak=False)
-            notes.append(f"does not keep its peak for want of nodes ({first})")
+            notes.append(f"does not keep its peak ({first})")
         else:
             number, nodes = fleet.committed.popitem()
             notes.append(f"{nodes} × {market.sets.committed[number].id} not reserved ({first})")

@@ -31,7 +31,7 @@ def test_what_the_child_sends_is_told() -> None:
         heard.set()
 
     with closing(Watched(progress)) as watched:
-        watched.watcher.send((10.0, 9.0))
+        watched.watcher.tell.send((10.0, 9.0))
         assert heard.wait(5)
     assert lines == ["best 10.00 USD, bound 9.00, gap 10.00%"]
 
@@ -43,7 +43,7 @@ def test_the_first_ctrl_c_ends_a_search_that_has_a_plan_and_the_second_all() -> 
         watched.on_end = lambda: ended.append(True)
         with pytest.raises(KeyboardInterrupt), watched.interrupts():  # noqa: PT012 - two signals
             os.kill(os.getpid(), signal.SIGINT)
-            assert watched.watcher.poll(5)
+            assert watched.watcher.ended.poll(5)
             assert (watched.was_ended, ended) == (True, [True])
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -57,10 +57,3 @@ def test_ctrl_c_before_there_is_a_plan_ends_all() -> None:
     ):
         os.kill(os.getpid(), signal.SIGINT)
     assert not watched.was_ended
-
-
-def test_an_ended_search_that_is_gone_needs_no_word() -> None:
-    watched = Watched(lambda _: None)
-    watched.close()
-    watched.end()
-    assert watched.was_ended
