@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker.domain.gpu import Precision
-    from broker.domain.workload import LatencyObjective, Method, TrainingStack
+    from broker.domain.latency import LatencyObjective
+    from broker.domain.workload import Method, TrainingStack
     from broker.planning.catalog_view import CatalogSource
     from broker.planning.sizing.asked import Among, ServeAsked, TrainAsked
     from broker.planning.sizing.opinion import Estimator

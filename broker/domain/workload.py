@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic.config import JsonDict
 
 from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
@@ -18,6 +19,7 @@ from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
+from broker.domain.latency import LatencyObjective, named_or_written
 from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import Payment, PriceKind
 from broker.domain.parts import Count, DataSet, Name, Positive, Window
@@ -226,46 +228,15 @@ class SizeClass(Frozen):
     share: Share = 1.0
 
 
-class Percentile(Frozen):
-    """A latency limit at one percentile of the requests."""
-
-    p50: Duration | None = None
-    p90: Duration | None = None
-    p95: Duration | None = None
-    p99: Duration | None = None
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        if len(self._given()) != 1:
-            raise ValueError("give exactly one of p50, p90, p95, p99, such as {p95: 800 ms}")
-        return self
-
-    @property
-    def share(self) -> float:
-        """Give the part of the requests that must be within the limit."""
-        return next(iter(self._given()))
-
-    @property
-    def limit_s(self) -> float:
-        """Give the limit in seconds."""
-        return next(iter(self._given().values())).total_seconds()
-
-    def _given(self) -> dict[float, timedelta]:
-        limits = {0.5: self.p50, 0.9: self.p90, 0.95: self.p95, 0.99: self.p99}
-        return {share: limit for share, limit in limits.items() if limit is not None}
-
-
-class LatencyObjective(Frozen):
-    """Limits on the time to the first token and on the time per output token after it."""
-
-    ttft: Percentile
-    tpot: Percentile
-
-
 class SpotUse(Frozen):
     """How much of the load may sit on spot nodes."""
 
     max_share: Share = 0.0
+
+
+def _service_schema(schema: JsonDict) -> None:
+    sizes_unless_traced(schema)
+    named_or_written(schema)
 
 
 class Service(Frozen):
@@ -277,7 +248,7 @@ class Service(Frozen):
     `prefix_cache_share` is the part of each prompt that is found in the cache of earlier ones.
     """
 
-    model_config = ConfigDict(json_schema_extra=sizes_unless_traced)
+    model_config = ConfigDict(json_schema_extra=_service_schema)
 
     name: Name
     model: str

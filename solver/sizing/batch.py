@@ -24,7 +24,8 @@ from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Shape, SpotTerms
-from broker.domain.workload import LatencyObjective, Percentile, Service, SizeClass, Traffic
+from broker.domain.latency import LatencyObjective, Percentile
+from broker.domain.workload import Service, SizeClass, Traffic
 from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.restarts import gang_rate_per_hour, spot_rate_per_hour, useful_share
 from solver.sizing.serving import (

@@ -18,9 +18,10 @@ from broker.domain.candidate import (
     TrainingCandidate,
 )
 from broker.domain.gpu import GpuModel, Precision
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape, SpotTerms
-from broker.domain.workload import LatencyObjective, Percentile, Service, TrainingRun
+from broker.domain.workload import Service, TrainingRun
 from solver.sizing.candidates import (
     every_serving_candidate,
     serving_candidates,

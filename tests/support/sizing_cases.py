@@ -4,15 +4,14 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from broker.domain.gpu import GpuModel, Precision
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Fabric, Link, Shape
 from broker.domain.parts import Window
 from broker.domain.workload import (
     Checkpointing,
     HardwareWish,
-    LatencyObjective,
     Method,
-    Percentile,
     Service,
     SizeClass,
     Traffic,

@@ -7,14 +7,8 @@ from datetime import datetime, timedelta
 from broker.domain.availability import Availability
 from broker.domain.gpu import Precision
 from broker.domain.horizon import MAX_SLOTS, Horizon
-from broker.domain.workload import (
-    Percentile,
-    Policy,
-    Run,
-    Service,
-    TrainingRun,
-    Workloads,
-)
+from broker.domain.latency import Percentile
+from broker.domain.workload import Policy, Run, Service, TrainingRun, Workloads
 from broker.planning.explaining.rules import Edits, Rule, duration, ladder
 
 _LOOSEST_OBJECTIVE = 10

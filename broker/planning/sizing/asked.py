@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.gpu import Precision
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.load import LoadCurve
 from broker.domain.offer import PriceKind
 from broker.domain.parts import Window
 from broker.domain.workload import (
     HardwareWish,
-    LatencyObjective,
     Method,
-    Percentile,
     Service,
     SizeClass,
     Traffic,

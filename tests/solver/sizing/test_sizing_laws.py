@@ -9,9 +9,10 @@ from sizing_cases import run_of, service_of, shape_of
 
 from broker.domain.candidate import ServingCandidate
 from broker.domain.gpu import GpuModel, Precision
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Fabric, SpotTerms
-from broker.domain.workload import LatencyObjective, Method, Percentile, Service, TrainingStack
+from broker.domain.workload import Method, Service, TrainingStack
 from broker.specs.load import Specs
 from solver.sizing.candidates import serving_candidates, training_candidates
 from solver.sizing.links import ALONE

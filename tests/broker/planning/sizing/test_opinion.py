@@ -7,7 +7,7 @@ import pytest
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.gpu import Precision
-from broker.domain.workload import LatencyObjective, Percentile
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.planning.sizing import aiconfigurator
 from broker.planning.sizing.aiconfigurator import AiConfigurator, open_estimator
 from broker.planning.sizing.asked import Among, ServeAsked
