@@ -157,6 +157,11 @@ class BatchRun:
         return self.job.team
 
     @property
+    def max_duration(self) -> timedelta | None:
+        """Give no longest duration: nothing but its window limits how long it takes."""
+        return None
+
+    @property
     def restartable(self) -> bool:
         """Say whether it may work in pieces, and on spot."""
         return self.job.restartable

@@ -20,26 +20,41 @@ MONTHS_PER_YEAR = 12
 
 @dataclass(frozen=True, slots=True)
 class ServingOption:
-    """A way to serve a service's users of one region: a candidate on a machine, firm or spot."""
+    """A way to serve a service's users of one region: a candidate on a machine, firm or spot.
+
+    A replica keeps its part of a copy of the weights on a volume of its node as long as it is up,
+    for `storage_usd_per_hour`; that copy was brought once, for `egress_usd`.
+    """
 
     service: str
     user_region: str
     machine: str
     on_spot: bool
     candidate: ServingCandidate
+    storage_usd_per_hour: Decimal = Decimal(0)
+    egress_usd: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingOption:
-    """A way to do a run: a candidate on a machine, and what it costs to bring the data there.
+    """A way to do a run: a candidate on a machine, and what its data costs there.
 
-    A run is a training run, a batch job, or one day of a daily batch job.
+    `egress_usd` brings the data set there, `result_egress_usd` brings what was trained back to it,
+    and `storage_usd` keeps data and checkpoints for as long as the run needs them. A run is a
+    training run, a batch job, or one day of a daily batch job.
     """
 
     run: str
     machine: str
     candidate: GangCandidate
     egress_usd: Decimal
+    result_egress_usd: Decimal = Decimal(0)
+    storage_usd: Decimal = Decimal(0)
+
+    @property
+    def data_usd(self) -> Decimal:
+        """Add up what is paid beside the nodes."""
+        return self.egress_usd + self.result_egress_usd + self.storage_usd
 
 
 @dataclass(frozen=True, slots=True)

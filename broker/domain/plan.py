@@ -169,18 +169,32 @@ class Term(StrEnum):
     CAPACITY_BLOCK = "capacity_block"
     OWNED = "owned"
     EGRESS = "egress"
+    STORAGE = "storage"
     OVER_BUDGET = "over_budget"
 
 
 class CostLine(Frozen):
     """One part of the total: a term, what it is for, and its dollars.
 
-    It is for a purchase (by its id), a run, or a budget (`policy.budgets[0]`).
+    `subject` is a purchase's id; or a workload, whose data or weights are brought from where they
+    are; or `workload@provider/region`, where something is kept, or leaves for the data's place; or
+    a budget (`policy.budgets[0]`). A day of a batch job is a workload here, `job@2026-12-01`.
     """
 
     term: Term
     subject: str
     usd: Usd
+
+    @property
+    def workload(self) -> str:
+        """Name the workload whose data it is for, the day of a batch job included."""
+        return self.subject.rpartition("@")[0] if self.place else self.subject
+
+    @property
+    def place(self) -> str:
+        """Name where data is kept or leaves; empty where it comes from its workload's place."""
+        tail = self.subject.rpartition("@")[2]
+        return tail if "/" in tail and tail != self.subject else ""
 
 
 class Comparison(Frozen):

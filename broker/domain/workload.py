@@ -127,10 +127,15 @@ class Holding(Frozen):
 
 
 class Checkpointing(Frozen):
-    """How a run saves its state; `auto` is the Young/Daly interval."""
+    """How a run saves its state; `auto` is the Young/Daly interval.
+
+    `kept_count` is how many checkpoints of a restartable run are kept at once: the last whole one
+    stays until the next one is.
+    """
 
     interval: Literal["auto"] | Duration = "auto"
     storage_gb_per_s: Positive = 2.0
+    kept_count: Count = 2
 
 
 class HardwareWish(Frozen):
@@ -162,7 +167,10 @@ class TrainingStack(StrEnum):
 
 
 class TrainingRun(Frozen):
-    """Work to finish inside a window, on whole nodes that stop together."""
+    """Work to finish inside a window, on whole nodes that stop together.
+
+    From its first start to its end it takes at most `max_duration`, pauses included.
+    """
 
     name: Name
     model: str
@@ -175,6 +183,7 @@ class TrainingRun(Frozen):
     global_batch_tokens: Count = 4_194_304
     restartable: bool = False
     restart: Duration = timedelta(minutes=12)
+    max_duration: Duration | None = None
     checkpoint: Checkpointing = Checkpointing()
     hardware: HardwareWish = HardwareWish()
     data: DataSet | None = None
@@ -239,6 +248,12 @@ def _service_schema(schema: JsonDict) -> None:
     named_or_written(schema)
 
 
+class Weights(Frozen):
+    """Where a service's weights lie (provider/region) and are brought from."""
+
+    at: str
+
+
 class Service(Frozen):
     """A load to serve within a latency objective. `users` maps user regions to shares.
 
@@ -246,6 +261,7 @@ class Service(Frozen):
     may answer instead (a smaller one, a distilled one), at the word of whoever writes them.
     `engine_released_on` dates the engine's version, None is the newest that was measured.
     `prefix_cache_share` is the part of each prompt that is found in the cache of earlier ones.
+    Without `weights` they come from a public hub, which charges nothing.
     """
 
     model_config = ConfigDict(json_schema_extra=_service_schema)
@@ -270,6 +286,7 @@ class Service(Frozen):
     prefix_cache_share: Annotated[float, Field(ge=0, lt=1)] = 0.0
     chunked_prefill: bool = True
     team: Name | None = None
+    weights: Weights | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -331,6 +348,12 @@ class Workloads(Frozen):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"the name {twice[0]!r} is used twice; each workload needs its own")
+        for run in self.training:
+            if run.max_duration is not None and run.max_duration < self.horizon.slot:
+                raise ValueError(
+                    f"max_duration of {run.name!r} is shorter than a slot of the horizon, "
+                    f"{self.horizon.slot}; allow a slot at least, or write shorter slots"
+                )
         if not names:
             raise ValueError("there is no workload; add an entry under services, training or batch")
         return self

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from types import MappingProxyType
 
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import CostLine, NodeStep, Plan, Term
@@ -40,13 +41,19 @@ class ChargeKind(StrEnum):
     FEE = "fee"
     UPFRONT = "upfront"
     EGRESS = "egress"
+    STORAGE = "storage"
+
+
+_DATA_KINDS = MappingProxyType({Term.EGRESS: ChargeKind.EGRESS, Term.STORAGE: ChargeKind.STORAGE})
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One charge of a line, or of a run's data (`line` is None then, and `run` names it).
+    """One charge of a line, or of a workload's data (`line` is None then, `workload` names it).
 
-    `quantity` counts node-hours; nodes for an upfront fee; copies of the data for egress.
+    `quantity` counts node-hours; nodes for an upfront fee; transfers for egress; hours for storage.
+    `place` is where the data is kept or leaves, as provider/region; empty where it comes from the
+    place that the workload names.
     `list_usd` is what the quantity costs at `unit_usd`, without a commitment's discount.
     """
 
@@ -59,7 +66,8 @@ class Charge:
     billed_usd: Decimal
     effective_usd: Decimal
     line: Line | None = None
-    run: str = ""
+    workload: str = ""
+    place: str = ""
 
 
 def charges(plan: Plan) -> tuple[Charge, ...]:
@@ -79,7 +87,7 @@ def charges(plan: Plan) -> tuple[Charge, ...]:
         charge
         for line in lines(plan)
         for charge in _of_line(line, _list_price(line.offer, listed), fees.get(line.id, _ZERO))
-    ) + tuple(one for charge in (_of_savings_plans(plan), _egress(plan)) for one in charge)
+    ) + tuple(one for charge in (_of_savings_plans(plan), _data(plan)) for one in charge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,23 +275,57 @@ def _pieces(
             start = end
 
 
-def _egress(plan: Plan) -> Iterator[Charge]:
-    """Charge the way of a run's data to its nodes, where the run begins."""
-    first = {one.run: one.steps[0].from_at for one in reversed(plan.training) if one.steps}
+def _data(plan: Plan) -> Iterator[Charge]:
+    """Charge what data costs: its way when work begins or ends there, its keeping day by day."""
+    spans = _spans(plan)
     for line in plan.cost_lines:
-        if line.term is Term.EGRESS:
-            from_at = first.get(line.subject, plan.workloads.horizon.start)
-            yield Charge(
-                kind=ChargeKind.EGRESS,
-                from_at=from_at,
-                to_at=_next_day(from_at),
-                quantity=Decimal(1),
-                unit_usd=line.usd,
-                list_usd=line.usd,
-                billed_usd=line.usd,
-                effective_usd=line.usd,
-                run=line.subject,
-            )
+        if line.term in _DATA_KINDS:
+            horizon = plan.workloads.horizon
+            from_at, to_at = spans.get(line.workload, (horizon.start, horizon.end))
+            if line.term is Term.EGRESS:
+                at = to_at if line.place else from_at
+                days = [(at, _next_day(at))]
+            else:
+                days = list(_by_day(from_at, to_at))
+            yield from _data_charges(line, days)
+
+
+def _data_charges(line: CostLine, days: Sequence[tuple[datetime, datetime]]) -> Iterator[Charge]:
+    hours = [Fraction((to_at - from_at) // _SECOND, _HOUR_S) for from_at, to_at in days]
+    costs = shared_out_usd(line.usd, hours)
+    for (from_at, to_at), usd, span_h in zip(days, costs, hours, strict=True):
+        quantity = Fraction(1) if line.term is Term.EGRESS else span_h
+        yield Charge(
+            kind=_DATA_KINDS[line.term],
+            from_at=from_at,
+            to_at=to_at,
+            quantity=_decimal(quantity),
+            unit_usd=_usd(Fraction(usd) / quantity),
+            list_usd=usd,
+            billed_usd=usd,
+            effective_usd=usd,
+            workload=line.workload,
+            place=line.place,
+        )
+
+
+def _spans(plan: Plan) -> dict[str, tuple[datetime, datetime]]:
+    """Give the first and the last instant at which each workload is at work."""
+    instants: dict[str, list[datetime]] = {}
+    for group in plan.serving:
+        own = instants.setdefault(group.service, [])
+        own.extend(at for step in group.steps for at in (step.from_at, step.to_at))
+    for run in plan.training:
+        own = instants.setdefault(run.run, [])
+        own.extend(at for step in run.steps for at in (step.from_at, step.to_at))
+    return {name: (min(own), max(own)) for name, own in instants.items() if own}
+
+
+def _by_day(from_at: datetime, to_at: datetime) -> Iterator[tuple[datetime, datetime]]:
+    while from_at < to_at:
+        end = min(to_at, _next_day(from_at))
+        yield from_at, end
+        from_at = end
 
 
 def _list_price(offer: Offer, listed: Mapping[str, Decimal]) -> Decimal:

@@ -26,10 +26,11 @@ from broker.exports.lines import Line
 
 _ACCOUNT = "planned"
 _TRANSFER = "Data transfer"
+_KEEPING = "Data storage"
 _PURCHASES = frozenset({ChargeKind.FEE, ChargeKind.UPFRONT})
 _FREQUENCIES = {ChargeKind.FEE: "Recurring", ChargeKind.UPFRONT: "One-Time"}
 _STATUSES = {ChargeKind.USED: "Used", ChargeKind.UNUSED: "Unused"}
-_UNITS = {ChargeKind.UPFRONT: "Nodes", ChargeKind.EGRESS: "Data sets"}
+_UNITS = {ChargeKind.UPFRONT: "Nodes", ChargeKind.EGRESS: "Transfers"}
 _HOURS = "Hours"
 
 _SERVICES = {
@@ -56,7 +57,8 @@ _WHAT = {
     ChargeKind.UNUSED: "Committed nodes without work",
     ChargeKind.FEE: "Hours of the commitment",
     ChargeKind.UPFRONT: "Upfront part of the commitment",
-    ChargeKind.EGRESS: "Training data brought to its nodes",
+    ChargeKind.EGRESS: "Data brought to its nodes, or back",
+    ChargeKind.STORAGE: "Data kept beside its nodes",
 }
 
 
@@ -94,7 +96,7 @@ def _as_drafted(row: Mapping[str, str]) -> dict[str, str]:
 def _row(plan: Plan, charge: Charge) -> dict[str, str]:
     """Write the columns of a charge, in the order of their names."""
     is_purchase = charge.kind in _PURCHASES
-    bought = _bought(charge.line) if charge.line else _data(plan, charge.run)
+    bought = _bought(charge.line) if charge.line else _data(plan, charge)
     usage = {} if is_purchase or charge.kind is ChargeKind.UNUSED else _consumed(plan, charge)
     columns = {
         "AvailabilityZone": "",
@@ -159,34 +161,47 @@ def _bought(line: Line) -> dict[str, str]:
     }
 
 
-def _data(plan: Plan, run: str) -> dict[str, str]:
-    """Write what the egress of a run's data is; the provider that holds it charges for it."""
-    at = next((one.data.at for one in plan.workloads.runs if one.name == run and one.data), "")
+def _data(plan: Plan, charge: Charge) -> dict[str, str]:
+    """Write what the data of a workload is; the provider that holds it charges for it."""
+    at = charge.place or _origin(plan, charge.workload)
     provider, _, region = at.partition("/")
+    is_moved = charge.kind is ChargeKind.EGRESS
+    sku = f"{at}/{charge.kind.value}"
     return {
         "ProviderName": provider,
         "PublisherName": provider,
         "RegionId": region,
         "RegionName": region,
-        "ResourceId": line_label(run),
-        "ResourceName": run,
-        "ResourceType": "data set",
-        "ServiceCategory": "Networking",
-        "ServiceName": _TRANSFER,
-        "SkuId": f"{at}/egress",
-        "SkuPriceId": f"{at}/egress@on_demand",
+        "ResourceId": line_label(charge.workload),
+        "ResourceName": charge.workload,
+        "ResourceType": "data set" if _sizes(plan).get(charge.workload) else "model weights",
+        "ServiceCategory": "Networking" if is_moved else "Storage",
+        "ServiceName": _TRANSFER if is_moved else _KEEPING,
+        "SkuId": sku,
+        "SkuPriceId": f"{sku}@on_demand",
         "InvoiceIssuerName": provider,
     }
 
 
+def _origin(plan: Plan, workload: str) -> str:
+    """Say where a workload's data set or weights lie."""
+    held = {one.name: one.data.at for one in plan.workloads.runs if one.data}
+    held |= {one.name: one.weights.at for one in plan.workloads.services if one.weights}
+    return held.get(workload, "")
+
+
+def _sizes(plan: Plan) -> dict[str, float]:
+    return {one.name: one.data.size for one in plan.workloads.runs if one.data}
+
+
 def _consumed(plan: Plan, charge: Charge) -> dict[str, str]:
+    """Write what was used: hours; of a data set its size, of other transfers their number."""
     if charge.kind is not ChargeKind.EGRESS:
         return {"ConsumedQuantity": _number(charge.quantity), "ConsumedUnit": _HOURS}
-    sizes = {one.name: one.data.size for one in plan.workloads.runs if one.data}
-    return {
-        "ConsumedQuantity": _number(Decimal(repr(sizes.get(charge.run, 0.0)))),
-        "ConsumedUnit": "GB",
-    }
+    size = None if charge.place else _sizes(plan).get(charge.workload)
+    if size is None:
+        return {"ConsumedQuantity": _number(charge.quantity), "ConsumedUnit": "Transfers"}
+    return {"ConsumedQuantity": _number(Decimal(repr(size))), "ConsumedUnit": "GB"}
 
 
 def _commitment(charge: Charge) -> dict[str, str]:
@@ -228,8 +243,8 @@ def _pricing(charge: Charge) -> str:
 
 def _tags(charge: Charge) -> Mapping[str, str]:
     if charge.line is None:
-        name = charge.run.partition("@")[0]
-        return {LINE_LABEL: line_label(charge.run), WORKLOAD_LABEL: name}
+        name = charge.workload.partition("@")[0]
+        return {LINE_LABEL: line_label(charge.workload), WORKLOAD_LABEL: name}
     names = {share.assignment.service for share in charge.line.serving}
     names |= {share.assignment.workload for share in charge.line.training}
     tags = {LINE_LABEL: charge.line.label}
@@ -237,7 +252,7 @@ def _tags(charge: Charge) -> Mapping[str, str]:
 
 
 def _subject(charge: Charge) -> str:
-    return charge.line.id if charge.line else charge.run
+    return charge.line.id if charge.line else charge.workload
 
 
 def _newer(charge: Charge) -> dict[str, str]:
@@ -255,6 +270,8 @@ def _newer(charge: Charge) -> dict[str, str]:
         "SkuPriceDetails": "{}",
     }
     if charge.line is None:
+        if charge.kind is ChargeKind.STORAGE:
+            found |= {"ServiceSubcategory": "Other (Storage)", "SkuMeter": "Data kept"}
         return found
     offer = charge.line.offer
     shape = offer.hardware.shape

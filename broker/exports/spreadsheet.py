@@ -98,7 +98,7 @@ def _others(plan: Plan, costs: Sequence[WeekCost], weeks: Sequence[Week]) -> Ite
         row: dict[str, _Cell] = dict.fromkeys(_COLUMNS, "")
         provider = next((one.provider for one in costs if one.line is line), "")
         row |= {"line": line.subject, "label": line_label(line.subject), "do": line.term.value}
-        row |= {"provider": provider, "workloads": line.subject, "usd": line.usd}
+        row |= {"provider": provider, "workloads": line.workload, "usd": line.usd}
         weekly = [
             sum((one.usd for one in costs if one.line is line and one.week == week), Decimal(0))
             for week in weeks

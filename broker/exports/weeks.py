@@ -1,8 +1,9 @@
 """The cost of a plan by week: each cost line shared out over the time that it pays for.
 
 A purchase is shared out by its node-hours (the price of a line does not change inside the
-horizon), data that a run needs falls into the week in which the run starts, and what names neither
-is spread evenly. The parts of a line add up to it, to the micro-dollar.
+horizon), data that a run needs falls into the week in which the run starts, what it made into that
+in which it ends, and what names neither is spread evenly. The parts of a line add up to it, to the
+micro-dollar.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-from broker.domain.plan import CostLine, Plan
+from broker.domain.plan import CostLine, Plan, Term
 from broker.exports.amounts import shared_out_usd
 from broker.exports.buying import Kind, kind_of
 
@@ -63,9 +64,12 @@ def _whose(plan: Plan, line: CostLine) -> tuple[Kind, str]:
     for one in plan.purchases:
         if one.id == line.subject:
             return kind_of(one.price_kind), offers[one.offer].provider
+    workload, place = line.workload, line.place
+    if place:
+        return Kind.OTHER, place.partition("/")[0]
     machines = {offer.machine: offer.provider for offer in plan.offers}
     for run in plan.training:
-        if run.run == line.subject:
+        if run.run == workload:
             return Kind.OTHER, machines[run.machine]
     return Kind.OTHER, ""
 
@@ -80,10 +84,16 @@ def _weights(plan: Plan, line: CostLine, weeks: Sequence[Week]) -> list[Fraction
                 )
                 for week in weeks
             ]
+    workload, place = line.workload, line.place
     for run in plan.training:
-        if run.run == line.subject:
-            start = run.steps[0].from_at
-            return [Fraction(week.from_at <= start < week.to_at) for week in weeks]
+        if run.run == workload and line.term is Term.STORAGE:
+            return [
+                sum((_overlap_s(week, one.from_at, one.to_at) for one in run.steps), Fraction(0))
+                for week in weeks
+            ]
+        if run.run == workload:
+            at = run.steps[-1].from_at if place else run.steps[0].from_at
+            return [Fraction(week.from_at <= at < week.to_at) for week in weeks]
     return [_overlap_s(week, week.from_at, week.to_at) for week in weeks]
 
 

@@ -2,9 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TypeVar
 
 from broker.domain.batch import BatchRun
@@ -19,9 +18,9 @@ from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, PriceKind, Shape, SpotTerms, Virtualization
 from broker.domain.plan import RejectedCount
-from broker.domain.quantities import quantize_usd
 from broker.domain.workload import Holding, Run, Service, Workloads
 from broker.planning.batch_work import days_left_out, owner_of, works_of
+from broker.planning.data_costs import DataCosts
 from broker.planning.filters import Freshness, why_no_block, why_not
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.planning.spot_discount import NOT_WORTH_IT, worth_it
@@ -67,15 +66,10 @@ def build_case(
     owned = _owned(workloads.inventory, offers)
     machines = _machines(plannable, offers, owned)
     builder = _Options(workloads, specs, tally, own)
-    builder.warnings.update(days_left_out(workloads))
-    runs = workloads.runs
-    serving: list[ServingOption] = []
-    training: list[TrainingOption] = []
-    for machine, markets in _markets(plannable, owned).items():
-        for service in workloads.services:
-            serving.extend(builder.serving(service, machines[machine], markets))
-        for run in runs:
-            training.extend(builder.training(run, machines[machine], markets))
+    builder.data_costs.warnings.update(days_left_out(workloads))
+    markets = _markets(plannable, owned)
+    serving = builder.every_serving(machines, markets)
+    training = builder.every_training(machines, markets)
     left = worth_it(workloads.policy.coverage.spot_discount, plannable, serving, training)
     for offer in left.dropped:
         tally.add(NOT_WORTH_IT, offer.key)
@@ -87,7 +81,7 @@ def build_case(
         training=left.training,
         owned=owned,
     )
-    return CaseReport(case, tally.counts(), tuple(sorted(builder.warnings)))
+    return CaseReport(case, tally.counts(), tuple(sorted(builder.data_costs.warnings)))
 
 
 def _plannable(
@@ -210,10 +204,11 @@ class _Options:
     """Sizes workloads on machines; each shape and distance once."""
 
     def __init__(self, workloads: Workloads, specs: Specs, tally: _Tally, own: OwnNumbers) -> None:
+        self.workloads = workloads
         self.specs = specs
         self.sizer = Sizer(specs, workloads.policy.safety_margin, own)
         self.tally = tally
-        self.warnings: set[str] = set()
+        self.data_costs = DataCosts(workloads, specs)
         self.regions = {
             region: specs.user_region(region)
             for service in workloads.services
@@ -229,6 +224,29 @@ class _Options:
         self._days: dict[tuple[str, BatchWork, str, bool], list[BatchCandidate]] = {}
         self._told: set[tuple[str, str]] = set()
         self._work = works_of(workloads)
+
+    def every_serving(
+        self, machines: Mapping[str, Offer], markets: Mapping[str, _Markets]
+    ) -> list[ServingOption]:
+        """List the options of all services, machine by machine."""
+        return [
+            option
+            for machine, had in markets.items()
+            for service in self.workloads.services
+            for option in self.serving(service, machines[machine], had)
+        ]
+
+    def every_training(
+        self, machines: Mapping[str, Offer], markets: Mapping[str, _Markets]
+    ) -> list[TrainingOption]:
+        """List the options of all runs, machine by machine."""
+        runs = self.workloads.runs
+        return [
+            option
+            for machine, had in markets.items()
+            for run in runs
+            for option in self.training(run, machines[machine], had)
+        ]
 
     def serving(
         self, service: Service, machine: Offer, markets: _Markets
@@ -249,9 +267,16 @@ class _Options:
                 continue
             reach = math.ceil(rtt_s * _RTT_STEPS_PER_S) / _RTT_STEPS_PER_S
             for candidate in self._sized_serving(service, machine, reach):
+                weights = self.data_costs.serving(service, candidate, machine)
                 for on_spot in _markets_for(service, markets):
                     yield ServingOption(
-                        service.name, user_region, machine.machine, on_spot, candidate
+                        service.name,
+                        user_region,
+                        machine.machine,
+                        on_spot,
+                        candidate,
+                        storage_usd_per_hour=weights.storage_usd_per_hour,
+                        egress_usd=weights.egress_usd,
                     )
 
     def training(self, run: Run, machine: Offer, markets: _Markets) -> Iterable[TrainingOption]:
@@ -260,13 +285,20 @@ class _Options:
         if reason is not None:
             self._leave_out(run, reason, machine)
             return
-        egress_usd = self._egress_usd(run, machine)
         ways: list[SpotTerms | None] = [None] if markets.firm else []
         if markets.spot is not None and run.restartable:
             ways.append(markets.spot.spot or SpotTerms())
         for spot in ways:
             for candidate in self._sized_run(run, machine, spot):
-                yield TrainingOption(run.name, machine.machine, candidate, egress_usd)
+                data = self.data_costs.run(run, candidate, machine)
+                yield TrainingOption(
+                    run.name,
+                    machine.machine,
+                    candidate,
+                    egress_usd=data.egress_usd,
+                    result_egress_usd=data.result_egress_usd,
+                    storage_usd=data.storage_usd,
+                )
 
     def _sized_serving(
         self, service: Service, machine: Offer, reach: float
@@ -322,18 +354,6 @@ class _Options:
 
     def _refuse(self, workload: str, refusals: Sequence[Refusal], machine: Offer) -> None:
         self.tally.add(f"{workload}: {_reason(refusals)}", machine.key)
-
-    def _egress_usd(self, run: Run, machine: Offer) -> Decimal:
-        if run.data is None or run.data.size == 0:
-            return Decimal(0)
-        provider, _, region = run.data.at.partition("/")
-        price = self.specs.egress(provider, region, machine.provider, machine.place.region)
-        if price.assumed:
-            self.warnings.add(
-                f"egress from {run.data.at} is not published for every destination: "
-                f"where unknown it is charged as internet egress, {price.usd_per_gb} USD per GB"
-            )
-        return quantize_usd(price.usd(Decimal(str(run.data.size))))
 
 
 def _is_wanted(gpu_models: Sequence[str], machine: Offer) -> bool:

@@ -94,17 +94,30 @@ def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Ite
 def _data_sets(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:
     known = {f"{provider}/{region}" for provider, region in specs.places.regions}
     known |= {f"{offer.provider}/{offer.place.region}".lower() for offer in offers}
-    found = [(f"training[{at}].data.at", one.data) for at, one in enumerate(workloads.training)]
-    found += [(f"batch[{at}].data.at", one.data) for at, one in enumerate(workloads.batch)]
-    for where, data in found:
-        if data is None or data.at.lower() in known:
+    named = [
+        (f"training[{number}].data.at", run.data.at)
+        for number, run in enumerate(workloads.training)
+        if run.data is not None
+    ]
+    named += [
+        (f"batch[{number}].data.at", job.data.at)
+        for number, job in enumerate(workloads.batch)
+        if job.data is not None
+    ]
+    named += [
+        (f"services[{number}].weights.at", service.weights.at)
+        for number, service in enumerate(workloads.services)
+        if service.weights is not None
+    ]
+    for where, at in named:
+        if at.lower() in known:
             continue
-        near = get_close_matches(data.at.lower(), sorted(known), 3, _NEAR_PLACE)
+        near = get_close_matches(at.lower(), sorted(known), 3, _NEAR_PLACE)
         if near:
             raise ConfigurationError(
-                f"{where}: unknown place {data.at!r}", hint=f"did you mean {' or '.join(near)}?"
+                f"{where}: unknown place {at!r}", hint=f"did you mean {' or '.join(near)}?"
             )
-        yield f"{where}: no place is called {data.at!r}; its egress is that to the internet"
+        yield f"{where}: no place is called {at!r}; its egress is that to the internet"
 
 
 def _quotas(quotas: Sequence[Quota], offers: Sequence[Offer]) -> Iterator[str]:

@@ -99,17 +99,21 @@ def _references(text: str) -> tuple[str, ...]:
 
 
 def _data(plan: Plan, charged: Sequence[Charge]) -> list[PlannedLine]:
-    """Name what the data of runs costs on its way, by run."""
+    """Name what the data of workloads costs, moved and kept, by workload."""
     at = {one.name: one.data.at.partition("/")[0] for one in plan.workloads.runs if one.data}
-    runs = sorted({one.run for one in charges(plan) if one.run})
+    at |= {
+        one.name: one.weights.at.partition("/")[0] for one in plan.workloads.services if one.weights
+    }
+    at |= {one.workload: one.place.partition("/")[0] for one in charges(plan) if one.place} | at
+    names = sorted({one.workload for one in charges(plan) if one.workload})
     return [
         PlannedLine(
-            id=run,
-            label=line_label(run),
-            provider=at.get(run, ""),
-            costs=_costs(of for of in charged if of.run == run),
+            id=name,
+            label=line_label(name),
+            provider=at.get(name, ""),
+            costs=_costs(of for of in charged if of.workload == name),
         )
-        for run in runs
+        for name in names
     ]
 
 

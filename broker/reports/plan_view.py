@@ -23,7 +23,8 @@ _TERMS = {
     Term.SAVINGS_PLAN: "savings plans, by the hour",
     Term.CAPACITY_BLOCK: "capacity blocks, whole",
     Term.OWNED: "owned nodes",
-    Term.EGRESS: "egress of training data",
+    Term.EGRESS: "egress of data and weights",
+    Term.STORAGE: "storage of data and weights",
     Term.OVER_BUDGET: "over soft budgets, not billed",
 }
 

@@ -8,17 +8,21 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from broker.domain.offer import NOT_ITS_PRICE
-from broker.domain.plan import SMALLEST_GAP, Plan, Status
+from broker.domain.plan import SMALLEST_GAP, Plan, Status, Term
 from broker.reports.formats import Column, Report, as_table, plain
 from broker.reports.layout import Fit
 from broker.reports.plan_view import heading, without_plan
 
 _NOTHING = Decimal(0)
+_DATA = frozenset({Term.EGRESS, Term.STORAGE})
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedLine:
-    """A line of the purchases in both plans: node-hours and dollars before and after."""
+    """A line of both plans: node-hours and dollars before and after.
+
+    Data that is moved or kept has a line, too, without node-hours.
+    """
 
     change: str
     line: str
@@ -110,7 +114,23 @@ def changed_lines(base: Plan, changed: Plan) -> tuple[ChangedLine, ...]:
         if (old_hours, old_usd) != (hours, usd):
             what = "added" if old is None else "removed" if new is None else "changed"
             rows.append(ChangedLine(what, line, old_hours, hours, old_usd, usd, usd - old_usd))
+    old_data, new_data = _data_usd(base), _data_usd(changed)
+    for line in sorted(old_data.keys() | new_data.keys()):
+        old_usd, usd = old_data.get(line, _NOTHING), new_data.get(line, _NOTHING)
+        if old_usd != usd:
+            what = "added" if line not in old_data else "changed"
+            what = what if line in new_data else "removed"
+            rows.append(ChangedLine(what, line, _NOTHING, _NOTHING, old_usd, usd, usd - old_usd))
     return tuple(sorted(rows, key=lambda row: (-abs(row.change_usd), row.line)))
+
+
+def _data_usd(plan: Plan) -> dict[str, Decimal]:
+    """Name what is paid beside the purchases: data that is moved and kept."""
+    return {
+        f"{line.term.value} of {line.subject}": line.usd
+        for line in plan.cost_lines
+        if line.term in _DATA
+    }
 
 
 def _figures(base: Plan, changed: Plan) -> Report[_Figure]:

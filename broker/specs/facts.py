@@ -103,6 +103,14 @@ class StoragePrice:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptPrice:
+    """Dollars a month for what is kept somewhere; `assumed` if no source states the price."""
+
+    usd_per_month: Decimal
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Certification:
     """An attestation that a provider publishes. `name` is a short code: soc2, iso27001, hipaa."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ from broker.specs.certifications import CertificationTable, read_certifications
 from broker.specs.facts import (
     Certification,
     EgressPrice,
+    KeptPrice,
     NodeFacts,
     StoragePrice,
     Unresolved,
@@ -24,6 +26,7 @@ from broker.specs.market import MarketPrice, SoldIn, read_market_prices, read_so
 from broker.specs.names import GpuNames, read_gpu_names
 from broker.specs.network import EgressTable, read_egress, round_trip_s
 from broker.specs.nodes import Nodes, Stated, build_hardware, find_node, read_nodes
+from broker.specs.parallel import FileSystems, read_file_systems
 from broker.specs.places import PlaceTable, read_places, read_user_regions
 from broker.specs.providers import ProviderIds, read_provider_ids
 from broker.specs.storage import USUAL, StorageTable, read_storage
@@ -32,6 +35,7 @@ from broker.specs.tables import read_table
 __all__ = [
     "Certification",
     "EgressPrice",
+    "KeptPrice",
     "NodeFacts",
     "Specs",
     "StoragePrice",
@@ -57,6 +61,7 @@ class Specs:
     user_regions: Mapping[str, UserRegion]
     egress_prices: EgressTable
     storage_prices: StorageTable
+    file_systems: FileSystems
     certificates: CertificationTable
     market: Mapping[str, MarketPrice]
     sold_in: SoldIn
@@ -178,6 +183,19 @@ class Specs:
         place = self.place(provider, region)
         return self.storage_prices.price(self.providers.of(provider), place, kind, storage_class)
 
+    def kept(self, provider: str, region: str, kind: str, *, gb: Decimal) -> KeptPrice:
+        """Price so many GB for a month; where unknown, as the dearest usual class of the kind."""
+        place = self.place(provider, region)
+        return self.storage_prices.kept(self.providers.of(provider), place, kind, gb=gb)
+
+    def file_system(
+        self, provider: str, region: str, *, gb: Decimal, gb_per_s: Decimal
+    ) -> KeptPrice:
+        """Price a parallel file system that holds so much and is so fast, for a month."""
+        place = self.place(provider, region)
+        name = self.providers.of(provider)
+        return self.file_systems.price(name, place, gb=gb, gb_per_s=gb_per_s)
+
     def certifications(self, provider: str, region: str) -> tuple[Certification, ...]:
         """List the certifications that a source states for a region of a provider."""
         return self.certificates.of(self.providers.of(provider), self.place(provider, region))
@@ -186,6 +204,7 @@ class Specs:
 def load_specs() -> Specs:
     """Read every table of the package; call it once and hand the value on."""
     gpus = read_gpus()
+    storage = read_storage()
     llms = {
         llm.name: llm
         for llm in (LlmModel.model_validate(row, strict=False) for row in read_table("llms.csv"))
@@ -199,7 +218,8 @@ def load_specs() -> Specs:
         places=read_places(),
         user_regions=read_user_regions(),
         egress_prices=read_egress(),
-        storage_prices=read_storage(),
+        storage_prices=storage,
+        file_systems=read_file_systems(storage),
         certificates=read_certifications(),
         market=read_market_prices(),
         sold_in=read_sold_in(),

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from broker.domain.offer import Place
 from broker.specs.areas import area, areas_of
-from broker.specs.facts import StoragePrice
+from broker.specs.facts import KeptPrice, StoragePrice
 from broker.specs.tables import Row, read_table, text
 
 USUAL = ""
@@ -31,6 +31,21 @@ class StorageTable:
         wanted = storage_class.strip().lower()
         found = (self.prices.get((provider, one, kind, wanted)) for one in areas_of(place))
         return next((price for price in found if price is not None), None)
+
+    def kept(self, provider: str, place: Place, kind: str, *, gb: Decimal) -> KeptPrice:
+        """Price so many GB in the usual class; where unknown, as the dearest usual one known."""
+        own = self.price(provider, place, kind, USUAL)
+        if own is not None:
+            return KeptPrice(gb * own.usd_per_gb_month, assumed=False)
+        return KeptPrice(gb * self.dearest(kind), assumed=True)
+
+    def dearest(self, kind: str) -> Decimal:
+        """Give the highest price of a usual class of the kind, in USD per GB and month."""
+        return max(
+            price.usd_per_gb_month
+            for (_, _, of_kind, storage_class), price in self.prices.items()
+            if of_kind == kind and storage_class == USUAL
+        )
 
 
 def read_storage() -> StorageTable:

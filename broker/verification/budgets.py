@@ -23,7 +23,8 @@ def budgets(facts: Facts) -> Iterator[Finding]:
 
     For a team or workload it is what its own replicas and gangs take at list prices: GPUs by the
     hour at the on-demand or spot price of their node, or the dearest committed one where it is not
-    rented; in all with the egress of its runs. `usd_per_month` is scaled to the horizon.
+    rented; in all with the egress that brings its runs' data sets, and nothing else of data.
+    `usd_per_month` is scaled to the horizon.
     """
     for number, budget in enumerate(facts.case.workloads.policy.budgets):
         if budget.over_usd_per_usd is not None:
@@ -68,7 +69,7 @@ def _limit(facts: Facts, budget: Budget) -> Fraction:
 def _in_all(facts: Facts, budget: Budget) -> Fraction:
     if budget.is_for_work:
         slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
-        runs = _names(facts, budget)
+        runs = _names(facts, budget) - {one.name for one in facts.case.workloads.services}
         egress = [
             Fraction(line.usd)
             for line in facts.plan.cost_lines

@@ -72,6 +72,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "commitment_utilization": coverage.commitment_utilization,
         "unused_nodes": coverage.unused_nodes,
         "windows": runs.windows,
+        "durations": runs.durations,
         "interruptions": runs.interruptions,
         "tokens": runs.tokens,
         "batch_replicas": batch.batch_replicas,

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from broker.domain.case import committed_hours
 from broker.domain.offer import PriceKind
-from broker.domain.plan import Term, TrainingAssignment
-from broker.domain.quantities import quantize_usd
+from broker.domain.plan import Term
 from broker.domain.savings import upfront_share
 from broker.verification.budgets import overruns
+from broker.verification.data import data_lines
 from broker.verification.facts import Bought, Facts, Finding
 from broker.verification.timeline import node_hours_of
 
@@ -67,8 +67,8 @@ def owned_nodes(facts: Facts) -> Iterator[Finding]:
 
 
 def cost_lines(facts: Facts) -> Iterator[Finding]:
-    """Let the cost lines be those of the purchases, the runs' data and budgets, each once."""
-    right = dict(_purchase_lines(facts)) | dict(_egress_lines(facts))
+    """Let the cost lines be those of the purchases, the workloads' data and budgets, each once."""
+    right = dict(_purchase_lines(facts)) | dict(data_lines(facts))
     right |= {(Term.OVER_BUDGET, name): to_micro_usd(due) for name, due in overruns(facts).items()}
     found = {(line.term, line.subject): line.usd for line in facts.plan.cost_lines}
     for term, subject in sorted(right.keys() | found.keys()):
@@ -149,17 +149,3 @@ def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
         hours_usd = to_micro_usd(Fraction(one.offer.usd_per_hour) * node_hours_of(purchase.steps))
         yield (Term.COMMITMENT_HOURS, purchase.id), hours_usd
         yield (Term.UPFRONT, purchase.id), purchase.usd - hours_usd
-
-
-def _egress_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
-    for assignment in facts.plan.training:
-        yield (Term.EGRESS, assignment.run), _egress_usd(facts, assignment)
-
-
-def _egress_usd(facts: Facts, assignment: TrainingAssignment) -> Decimal:
-    for option in facts.case.training:
-        where = (option.run, option.machine)
-        same = where == (assignment.run, assignment.machine)
-        if same and option.candidate == assignment.candidate:
-            return quantize_usd(option.egress_usd)
-    return _NOTHING

@@ -29,6 +29,18 @@ def windows(facts: Facts) -> Iterator[Finding]:
                 yield Finding(run.name, f"works from {span}; its window is {right}")
 
 
+def durations(facts: Facts) -> Iterator[Finding]:
+    """End a run no later after its first start than its longest duration."""
+    for run, assignment in _pairs(facts):
+        if run.max_duration is None or not assignment.steps:
+            continue
+        from_at = min(step.from_at for step in assignment.steps)
+        taken = max(step.to_at for step in assignment.steps) - from_at
+        if taken > run.max_duration:
+            message = f"takes {taken} from its first start; at most {run.max_duration} is right"
+            yield Finding(run.name, message)
+
+
 def interruptions(facts: Facts) -> Iterator[Finding]:
     """Do a run that cannot be restarted in one piece, on firm nodes."""
     for run, assignment in _pairs(facts):

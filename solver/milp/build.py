@@ -35,6 +35,7 @@ from solver.milp.sets import (
     RunOption,
     Sets,
     Stock,
+    most_slots,
 )
 from solver.milp.shares import most_with_one, provider_share
 
@@ -357,7 +358,7 @@ def _run_options(
     for option in sorted(case.training, key=lambda one: (one.run, one.machine, one.candidate.id)):
         run, window = every[runs[option.run]], windows[runs[option.run]]
         needed = fewest_slots(run, option.candidate, slots[0].hours)
-        if needed <= len(window):
+        if needed <= min(len(window), most_slots(run, case.workloads.horizon)):
             found.append(
                 RunOption(
                     run=runs[option.run],

@@ -25,6 +25,10 @@ def values_of(program: Program, found: Found) -> Floats:
         values[columns.gang_up.at(option, periods)] = 1.0
         is_first = ~np.isin(periods, _following(sets.run_options[option].window, periods))
         values[columns.gang_start.at(option, periods[is_first])] = 1.0
+        one = sets.run_options[option]
+        if sets.runs[one.run].max_duration is not None:
+            window = np.array(one.window, dtype=np.int64)
+            values[columns.run_begun.at(one.run, window[window >= periods.min()])] = 1.0
     everywhere = np.arange(len(sets.periods))
     committed: dict[int, int] = {}
     for machine, nodes in found.nodes.items():

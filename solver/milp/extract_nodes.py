@@ -125,14 +125,11 @@ def _whole(values: Floats, block: Block) -> Ints:
     return np.rint(values[block.start : block.start + block.size]).astype(np.int64)
 
 
-def cost_lines(
-    bought: Sequence[Purchase], offers: dict[str, Offer], egress: Sequence[tuple[str, Decimal]]
-) -> tuple[CostLine, ...]:
-    """Write the objective's terms as dollars: one line a purchase and term, one a run's egress."""
+def cost_lines(bought: Sequence[Purchase], offers: dict[str, Offer]) -> tuple[CostLine, ...]:
+    """Write what is bought as dollars: one line a purchase and term of the objective."""
     lines: list[CostLine] = []
     for purchase in bought:
         lines.extend(_lines_of(purchase, offers[purchase.offer]))
-    lines.extend(CostLine(term=Term.EGRESS, subject=run, usd=usd) for run, usd in egress if usd)
     return tuple(line for line in lines if line.usd)
 
 

@@ -54,26 +54,20 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         (one.option.run, one.option.machine, one.option.candidate.id) for one in sets.run_options
     ]
     return {
-        "replicas": groups,
+        **dict.fromkeys(("replicas", "kept_replicas", "peak_replicas"), groups),
+        **dict.fromkeys(("serving_nodes", "run_nodes", "on_demand_nodes", "spot_nodes"), machines),
+        **dict.fromkeys(("gang_up", "gang_start", "option_used"), options),
+        **dict.fromkeys(("covered_nodes", "steady_nodes"), rates),
         "kind_used": kinds,
         "routed_requests_per_s": [(kinds[kind], on_spot) for kind, on_spot in routed_sides(sets)],
-        "on_demand_nodes": machines,
-        "spot_nodes": machines,
         "committed_nodes": committed,
         "level_used": levels,
-        "kept_replicas": groups,
-        "serving_nodes": machines,
-        "run_nodes": machines,
-        "gang_up": options,
-        "gang_start": options,
-        "option_used": options,
+        "run_begun": [run.name for run in sets.runs],
         "handover_requests_per_s": [
             (groups[group], sets.handovers[handover].periods) for group, handover in stayers(sets)
         ],
         "zone_used": [(demands[demand], zone) for demand, zone in zone_pairs(sets)],
         "over_usd": [number for number, _ in soft_budgets(sets)],
         "plan_steps": [one.id for one in sets.plans],
-        "covered_nodes": rates,
-        "steady_nodes": rates,
         "idle_nodes": [machines[one] for one in watched_machines(sets)],
     }

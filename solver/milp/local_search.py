@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from solver.milp.machine_costs import MachineCosts, Nodes, Usage
+from solver.milp.replica_data import replica_usd
 from solver.milp.run_slots import run_ways
 from solver.milp.sets import Floats, Sets
 
@@ -46,7 +47,7 @@ class Found:
 
     @property
     def usd(self) -> float:
-        """Add up the machines; egress is not in it."""
+        """Add up the machines; data costs are not in it."""
         return sum(one.usd for one in self.nodes.values())
 
 
@@ -140,7 +141,7 @@ class _State:
     taken: Floats
     base: Floats
     machine_usd: Floats
-    egress_usd: float
+    data_usd: float
     draft: Draft
 
 
@@ -155,17 +156,18 @@ class _Bench:
         self.taken = np.zeros((4, machines, periods))
         self.base = np.zeros((machines, levels))
         self.machine_usd = np.zeros(machines)
-        self.egress_usd = 0.0
+        self.data_usd = 0.0
         self.draft = Draft()
         self.members: dict[int, list[int]] = defaultdict(list)
         for number, group in enumerate(sets.groups):
             self.members[group.kind].append(number)
         self.up = [kind.up() for kind in sets.kinds]
+        self.replica_usd = [replica_usd(sets, number) for number in range(len(sets.groups))]
         self.ways = run_ways(sets)
 
     @property
     def usd(self) -> float:
-        return float(self.machine_usd.sum()) + self.egress_usd
+        return float(self.machine_usd.sum()) + self.data_usd
 
     def size(self, kind: int) -> float:
         return float(self.up[kind].sum()) * self.sets.kinds[kind].gpus
@@ -176,13 +178,13 @@ class _Bench:
             self.taken.copy(),
             self.base.copy(),
             self.machine_usd.copy(),
-            self.egress_usd,
+            self.data_usd,
             Draft(dict(draft.kinds), dict(draft.groups), dict(draft.runs)),
         )
 
     def restore(self, saved: "_State") -> None:
         self.taken, self.base = saved.taken, saved.base
-        self.machine_usd, self.egress_usd = saved.machine_usd, saved.egress_usd
+        self.machine_usd, self.data_usd = saved.machine_usd, saved.data_usd
         self.draft = saved.draft
 
     def found(self) -> Found:
@@ -282,12 +284,14 @@ class _Bench:
             spot_gangs,
             self.base[machine] + base,
         )
-        return self.costs.usd(machine, usage) - float(self.machine_usd[machine])
+        data_usd = float(self.replica_usd[group][blocks].sum())
+        return self.costs.usd(machine, usage) - float(self.machine_usd[machine]) + data_usd
 
     def _move(self, group: int, blocks: slice, sign: float) -> None:
         side, machine, gpus, base = self._load(group, blocks)
         self.taken[side, machine] += sign * gpus
         self.base[machine] += sign * base
+        self.data_usd += sign * float(self.replica_usd[group][blocks].sum())
         self._price(machine)
 
     def do(self, run: int) -> bool:
@@ -302,7 +306,7 @@ class _Bench:
             for periods in self.ways.periods(option, by_period):
                 self.taken[side, one.machine, periods] += one.nodes
                 usd = self.costs.usd(one.machine, self._usage(one.machine))
-                usd += float(one.option.egress_usd) - float(self.machine_usd[one.machine])
+                usd += float(one.option.data_usd) - float(self.machine_usd[one.machine])
                 self.taken[side, one.machine] = before
                 if usd < best_usd:
                     best, best_usd = (option, tuple(periods.tolist())), usd
@@ -319,7 +323,7 @@ class _Bench:
         one = self.sets.run_options[way[0]]
         side = 3 if one.option.candidate.on_spot else 2
         self.taken[side, one.machine, list(way[1])] += sign * one.nodes
-        self.egress_usd += sign * float(one.option.egress_usd)
+        self.data_usd += sign * float(one.option.data_usd)
         self._price(one.machine)
 
     def _gang_usd(self, option: int) -> Floats:

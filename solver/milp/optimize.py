@@ -24,6 +24,7 @@ from broker.domain.quantities import MICRO_USD
 from solver.milp.beside import Beside
 from solver.milp.build import build_sets
 from solver.milp.extract_budgets import overrun_lines
+from solver.milp.extract_data import data_lines
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
@@ -244,20 +245,12 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
         return _none(solution.bound_usd, ran_out_of_time=ran_out)
     sets = program.sets
     work = read_work(program, solution.values)
+    serving = serving_assignments(sets, work)
     training = training_assignments(sets, work)
     bought = purchases(program, solution.values, work)
-    egress = {
-        (one.option.run, one.option.machine, one.option.candidate.id): one.option.egress_usd
-        for one in sets.run_options
-    }
     offers = {offer.key: offer for offer in sets.case.machines.values()}
     offers |= {offer.key: offer for offer in sets.case.offers}
-    lines = cost_lines(
-        bought,
-        offers,
-        [(one.run, egress[one.run, one.machine, one.candidate.id]) for one in training],
-    )
-    serving = serving_assignments(sets, work)
+    lines = cost_lines(bought, offers) + data_lines(sets.case, serving, training)
     lines += overrun_lines(sets.case, bought, (serving, training), lines)
     total = sum((line.usd for line in lines), Decimal(0))
     bound = min(_down(solution.bound_usd), total)

@@ -20,7 +20,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.build import fewest_slots
 from solver.milp.constraints.quota import is_under
-from solver.milp.sets import Configuration
+from solver.milp.sets import Configuration, most_slots
 from solver.milp.shares import spread_services
 
 _Demand = tuple[str, str]
@@ -98,7 +98,7 @@ def drop_outpriced(case: Case) -> Case:
     """Drop every serving and training option that a standalone one replaces for no more."""
     markets = _markets(case)
     kinds = _kinds(case, markets)
-    gone = _replaceable_kinds(kinds, markets, spread_services(case))
+    gone = _replaceable_kinds(kinds, markets, spread_services(case) | fetching_services(case))
     gone_runs = _replaceable_training(case, markets, _standalone_runs(case, markets))
     kept = _Kept.of(
         markets,
@@ -119,6 +119,11 @@ def drop_outpriced(case: Case) -> Case:
             if not is_gone or kept.keeps_run(run, markets)
         ),
     )
+
+
+def fetching_services(case: Case) -> frozenset[str]:
+    """Name the services that pay somewhere for bringing their weights."""
+    return frozenset(one.service for one in case.serving if one.egress_usd)
 
 
 def _markets(case: Case) -> _Markets:
@@ -163,15 +168,17 @@ def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
 
 def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
     market = markets[option.machine, option.on_spot]
-    return market.floor_usd * option.candidate.layout.gpus / market.gpus
+    nodes_usd = market.floor_usd * option.candidate.layout.gpus / market.gpus
+    return nodes_usd + option.storage_usd_per_hour
 
 
 def _replaceable_kinds(
-    kinds: Sequence[_Kind], markets: _Markets, spread: frozenset[str]
+    kinds: Sequence[_Kind], markets: _Markets, kept: frozenset[str]
 ) -> list[bool]:
     """Say of each kind whether a standalone replica replaces it; of two that do, one stays.
 
-    None of a service that must be spread over providers, as a standalone one has one provider.
+    None of a service that must be spread over providers, as a standalone one has one provider, nor
+    of one that pays once for bringing its weights.
     """
     best: dict[_Demand, list[_Standalone]] = defaultdict(list)
     for one in sorted(_standalone(kinds, markets), key=_order):
@@ -179,7 +186,7 @@ def _replaceable_kinds(
     gone = [False] * len(kinds)
     stays: set[int] = set()
     for number, kind in enumerate(kinds):
-        if number in stays or kind.any_option.service in spread:
+        if number in stays or kind.any_option.service in kept:
             continue
         for one in best[kind.any_option.service, kind.any_option.user_region]:
             if one.kind != number and not gone[one.kind] and one.replaces(kind):
@@ -224,7 +231,7 @@ def _standalone_runs(case: Case, markets: _Markets) -> dict[str, tuple[Decimal, 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A run, the whole slots in its window, and how long one is."""
+    """A run, the whole slots that it may take, and how long one is."""
 
     run: Run
     slots: int
@@ -232,14 +239,18 @@ class _Asked:
 
 
 def _asked(case: Case) -> dict[str, _Asked]:
-    """Count the whole slots in each run's window."""
-    slots = case.workloads.horizon.slots()
+    """Count the whole slots in each run's window, or in its longest duration if that is less."""
+    horizon = case.workloads.horizon
+    slots = horizon.slots()
     return {
         run.name: _Asked(
             run,
-            sum(
-                run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
-                for slot in slots
+            min(
+                most_slots(run, horizon),
+                sum(
+                    run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
+                    for slot in slots
+                ),
             ),
             slots[0].hours,
         )
@@ -248,12 +259,12 @@ def _asked(case: Case) -> dict[str, _Asked]:
 
 
 def _run_usd(option: TrainingOption, market: _Market, asked: _Asked) -> Decimal | None:
-    """Price a run's slots at the market's floor, egress included; None where it takes too long."""
+    """Price a run's slots at the market's floor, with its data; None where it takes too long."""
     needed = fewest_slots(asked.run, option.candidate, asked.slot_h)
     if needed > asked.slots:
         return None
     hours = Decimal(str(needed * asked.slot_h))
-    return option.candidate.nodes * hours * market.floor_usd + option.egress_usd
+    return option.candidate.nodes * hours * market.floor_usd + option.data_usd
 
 
 def _replaceable_training(

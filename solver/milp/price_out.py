@@ -24,6 +24,7 @@ import numpy as np
 from solver.milp.price_nodes import NodePrices, flat_prices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
+from solver.milp.replica_data import members_usd
 from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
 from solver.milp.tighten import tighter_fills
@@ -114,6 +115,7 @@ class _Market:
             side: np.array([sets.groups[one].machine for one in own])
             for side, own in groups.items()
         }
+        self.data_usd = {side: members_usd(sets, own) for side, own in self.members.items()}
         self.everything = _Inside(
             frozenset(range(len(sets.groups))), frozenset(range(len(sets.run_options)))
         )
@@ -197,7 +199,7 @@ class _Market:
         if machines is None:
             return np.zeros((0, kind.blocks))
         usd = (prices.spot if on_spot else prices.firm)[machines] @ self.up[number].T
-        usd = usd * kind.gpus
+        usd = usd * kind.gpus + self.data_usd[number, on_spot]
         if not on_spot:
             for kept in prices.kept:
                 at = machines == kept.machine
@@ -210,10 +212,9 @@ class _Market:
     def _rules_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
         """Give what rules over replicas themselves add to each block on each group."""
         members, up = self.members[number, on_spot], self.up[number]
-        machines = self.machines[number, on_spot]
         usd = np.zeros((len(members), len(up)))
         for machine, block_usd in prices.fills.block_usd.get((number, on_spot), {}).items():
-            usd[machines == machine] += block_usd
+            usd[self.machines[number, on_spot] == machine] += block_usd
         for rule in (prices.shares, prices.losses):
             if number in rule:
                 usd += rule[number].usd(self.sets, members, up)
@@ -231,7 +232,7 @@ class _Market:
                 option.machine, list(option.window)
             ]
             by_period = by_period * (option.nodes * self.sets.machines[option.machine].gpus)
-            once = float(option.option.egress_usd)
+            once = float(option.option.data_usd)
             if work is not None:
                 more, more_once = work.option_usd(self.sets, number)
                 by_period, once = by_period + more, once + more_once

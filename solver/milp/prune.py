@@ -1,7 +1,8 @@
 """Exact pruning: what something no dearer replaces in any plan never reaches the solver.
 
 A machine is dominated when another one offers, for every way to pay and every option on it, one
-that costs no more and does no less. Any plan on the first then moves to the second as it is.
+that costs no more and does no less. Any plan on the first then moves to the second as it is: so
+its nodes must save what keeping weights there costs more, for all replicas that they can hold.
 
 A commitment that outlives the horizon is bound to what services fill of its own machine, beside
 owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
@@ -28,6 +29,7 @@ from solver.milp.shares import spread_services
 from solver.milp.targets import has_targets
 from solver.milp.zones import spread_places
 
+_ROUNDING_USD = Decimal("1e-12")
 _Key = tuple[str, ...]
 _Sides = dict[tuple[str, bool], ServingOption]
 """The options of one configuration by machine, and whether on spot."""
@@ -197,14 +199,19 @@ def _stands_in(better: _Sides, worse: _Sides, bound: set[str]) -> bool:
 
 
 def _replaces(better: ServingOption, worse: ServingOption) -> bool:
-    """Say whether copies of one replica do in the same GPUs all that another does.
+    """Say whether copies of one replica do in the same GPUs all that another does, for no more.
 
     Holds with spares too: q·x replicas less one are more than q·(x − 1).
     """
     copies = worse.candidate.layout.gpus // better.candidate.layout.gpus
-    return copies > 0 and all(
-        copies * one.requests_per_s >= other.requests_per_s
-        for one, other in zip(better.candidate.rates, worse.candidate.rates, strict=True)
+    return (
+        copies > 0
+        and copies * better.storage_usd_per_hour <= worse.storage_usd_per_hour + _ROUNDING_USD
+        and copies * better.egress_usd <= worse.egress_usd + _ROUNDING_USD
+        and all(
+            copies * one.requests_per_s >= other.requests_per_s
+            for one, other in zip(better.candidate.rates, worse.candidate.rates, strict=True)
+        )
     )
 
 
@@ -257,9 +264,10 @@ def _dominates(better: _Profile, worse: _Profile) -> bool:
         return False
     if worse.cloud and worse.cloud != better.cloud:
         return False
+    more_usd = _more_storage_usd(better, worse)
     return (
-        _firm_prices(better, worse, copies)
-        and _spot_prices(better, worse, copies)
+        _firm_prices(better, worse, copies, more_usd)
+        and _spot_prices(better, worse, copies, more_usd)
         and all(
             _covers_serving(better.serving.get(key, []), options)
             for key, options in worse.serving.items()
@@ -283,35 +291,56 @@ def _copies(better: _Profile, worse: _Profile) -> int:
     return 0 if worse.training or worse.gpus % better.gpus else worse.gpus // better.gpus
 
 
-def _firm_prices(better: _Profile, worse: _Profile, copies: int) -> bool:
-    if worse.firm is not None and not _no_dearer(better.firm, worse.firm, copies):
+def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:
+    """Bound what keeping weights costs more an hour there, for all that one node here can hold."""
+    more = Decimal(0)
+    for key, options in worse.serving.items():
+        there = [
+            one
+            for market in ("True", "False")
+            for one in better.serving.get((*key[:-1], market), [])
+        ]
+        for other in options:
+            alike = [
+                one.storage_usd_per_hour - other.storage_usd_per_hour
+                for one in there
+                if Configuration.of(one.candidate) == Configuration.of(other.candidate)
+            ]
+            held = worse.gpus // other.candidate.layout.gpus
+            more = max(more, held * max(alike, default=Decimal(0)))
+    return more
+
+
+def _firm_prices(better: _Profile, worse: _Profile, copies: int, more_usd: Decimal) -> bool:
+    if worse.firm is not None and not _no_dearer(better.firm, worse.firm, copies, more_usd):
         return False
     return all(
-        _no_dearer(better.firm, one, copies)
+        _no_dearer(better.firm, one, copies, more_usd)
         or (
             one.key not in worse.outliving
-            and any(_same_terms_no_dearer(two, one, copies) for two in better.committed)
+            and any(_same_terms_no_dearer(two, one, copies, more_usd) for two in better.committed)
         )
         for one in worse.committed
     )
 
 
-def _same_terms_no_dearer(better: Offer, worse: Offer, copies: int) -> bool:
+def _same_terms_no_dearer(better: Offer, worse: Offer, copies: int, more_usd: Decimal) -> bool:
     if better.commitment is None or worse.commitment is None:
         return False
     return (
         better.commitment.term_months == worse.commitment.term_months
         and copies * better.commitment.upfront_usd <= worse.commitment.upfront_usd
-        and copies * better.effective_usd_per_hour <= worse.effective_usd_per_hour
+        and copies * better.effective_usd_per_hour + more_usd <= worse.effective_usd_per_hour
     )
 
 
-def _spot_prices(better: _Profile, worse: _Profile, copies: int) -> bool:
+def _spot_prices(better: _Profile, worse: _Profile, copies: int, more_usd: Decimal) -> bool:
     """Cover spot use by spot that is no dearer, or by firm nodes that are no dearer than it."""
     if worse.spot is None or not worse.uses_spot:
         return True
     for offer, market in ((better.spot, "True"), (better.firm, "False")):
-        if _no_dearer(offer, worse.spot, copies) and _covers_spot_options(better, worse, market):
+        is_no_dearer = _no_dearer(offer, worse.spot, copies, more_usd)
+        if is_no_dearer and _covers_spot_options(better, worse, market):
             return True
     return False
 
@@ -328,8 +357,10 @@ def _covers_spot_options(better: _Profile, worse: _Profile, market: str) -> bool
     )
 
 
-def _no_dearer(better: Offer | None, worse: Offer, copies: int) -> bool:
-    return better is not None and copies * better.usd_per_hour <= worse.effective_usd_per_hour
+def _no_dearer(better: Offer | None, worse: Offer, copies: int, more_usd: Decimal) -> bool:
+    if better is None:
+        return False
+    return copies * better.usd_per_hour + more_usd <= worse.effective_usd_per_hour
 
 
 def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:
@@ -337,6 +368,7 @@ def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOpti
     return all(
         any(
             Configuration.of(one.candidate) == Configuration.of(other.candidate)
+            and one.egress_usd <= other.egress_usd
             and all(
                 mine.requests_per_s >= theirs.requests_per_s
                 for mine, theirs in zip(one.candidate.rates, other.candidate.rates, strict=True)
@@ -353,7 +385,7 @@ def _covers_training(better: Sequence[TrainingOption], worse: Sequence[TrainingO
             one.candidate.nodes <= other.candidate.nodes
             and one.candidate.tokens_per_s >= other.candidate.tokens_per_s
             and one.candidate.startup_s <= other.candidate.startup_s
-            and one.egress_usd <= other.egress_usd
+            and one.data_usd <= other.data_usd
             for one in better
         )
         for other in worse

@@ -33,9 +33,11 @@ class RunWays:
         start = int(sums.argmin())
         yield window[start : start + pieces]
         if self.sets.runs[one.run].restartable:
-            apart = self._in_pieces(option, usd)
+            most = min(len(window), self.sets.most_slots(one.run))
+            first = min(max(0, start - (most - pieces) // 2), len(window) - most)
+            apart = self._in_pieces(option, usd[first : first + most])
             if apart is not None:
-                yield window[apart]
+                yield window[first + apart]
 
     def _in_pieces(self, option: int, usd: Floats) -> Ints | None:
         count = self._needed(option, 1)

@@ -5,6 +5,7 @@ work stay single, as the order of those matters.
 """
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Self
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from broker.domain.candidate import Layout, ServingCandidate
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.gpu import Precision
+from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow
@@ -22,6 +24,13 @@ from solver.milp.savings import PlanRate, SavingsPlan
 
 Floats = npt.NDArray[np.float64]
 _ROUNDING = 1e-9
+
+
+def most_slots(run: Run, horizon: Horizon) -> int:
+    """Count the slots that a run may take from its first start to its end; all without a limit."""
+    if run.max_duration is None:
+        return horizon.days * (timedelta(days=1) // horizon.slot)
+    return run.max_duration // horizon.slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +261,10 @@ class Sets:
     def __post_init__(self) -> None:
         """Add up the hours of each period, once."""
         object.__setattr__(self, "hours", np.array([period.hours for period in self.periods]))
+
+    def most_slots(self, run: int) -> int:
+        """Count the slots that a run may take from its first start to its end."""
+        return most_slots(self.runs[run], self.case.workloads.horizon)
 
     @property
     def has_one_kind(self) -> bool:

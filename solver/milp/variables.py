@@ -58,6 +58,9 @@ class Columns:
     cent an hour that plan s promises; covered_nodes[r,t] of the on-demand nodes of a machine are
     paid for by a plan, r of `plan_rates`; steady_nodes[r] are those that justify a promise beyond
     the horizon. idle_nodes[i,t] are committed nodes that no work fills, i of `watched_machines`.
+    run_begun[j,t] says of a run with a longest duration whether it has begun.
+    peak_replicas[g] are the most of a group at one time, where bringing weights costs something and
+    several kinds may serve a demand.
     """
 
     replicas: Block
@@ -80,6 +83,8 @@ class Columns:
     covered_nodes: Block
     steady_nodes: Block
     idle_nodes: Block
+    run_begun: Block
+    peak_replicas: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -104,6 +109,8 @@ class Columns:
             self.covered_nodes,
             self.steady_nodes,
             self.idle_nodes,
+            self.run_begun,
+            self.peak_replicas,
         )
 
     @property
@@ -195,6 +202,8 @@ def build_columns(sets: Sets) -> Columns:
         "covered_nodes": (size.covered(), False),
         "steady_nodes": (size.steady(), True),
         "idle_nodes": (np.full((len(watched_machines(sets)), size.periods), np.inf), False),
+        "run_begun": (size.begun(), False),
+        "peak_replicas": (size.peaks(), False),
     }
     blocks: dict[str, Block] = {}
     start = 0
@@ -291,6 +300,20 @@ class _Sizes:
         plans = self.sets.plans
         steady = [plans[one.plan].needs_steady for one in self.sets.plan_rates]
         return np.where(np.array(steady, dtype=bool), np.inf, 0.0)
+
+    def begun(self) -> Floats:
+        limited = [run.max_duration is not None for run in self.sets.runs]
+        upper = np.zeros((len(limited) if any(limited) else 0, self.periods))
+        for option in self.sets.run_options:
+            if limited[option.run]:
+                upper[option.run, list(option.window)] = 1.0
+        return upper
+
+    def peaks(self) -> Floats:
+        costs = [float(group.option.egress_usd) for group in self.sets.groups]
+        if self.sets.has_one_kind or not any(costs):
+            return np.zeros(0)
+        return np.where(np.array(costs) > 0, np.inf, 0.0)
 
     def window(self) -> Floats:
         upper = np.zeros((self.options, self.periods))

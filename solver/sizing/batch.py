@@ -21,10 +21,10 @@ from datetime import timedelta
 from broker.domain.batch import BatchJob
 from broker.domain.candidate import BatchCandidate, MemoryUse, Refusal
 from broker.domain.gpu import GpuModel
+from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Shape, SpotTerms
-from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.workload import Service, SizeClass, Traffic
 from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.restarts import gang_rate_per_hour, spot_rate_per_hour, useful_share

@@ -41,8 +41,9 @@ def test_the_table_has_every_strategy_with_what_the_joint_plan_saves(compared: E
     assert lines[0].startswith("Strategies  2026-12-01 to 2026-12-02, 1 workload, catalog ")
     table, chart = lines[2 : lines.index("")], compared.out.partition("Cost in USD: ")[2]
     (rented,) = [line for line in lines if line.startswith("on demand only  ")][:1]
-    # A day on demand is 24 × 2.30 = 55.20, on spot 24 × 0.90 = 21.60: 33.60 or 60.9 % less.
-    assert rented.split()[3:] == ["55.20", "55.20", "33.60", "60.9%", "33.60"]
+    # A day on demand is 24 × 2.30 = 55.20, on spot 24 × 0.90 = 21.60: 33.60 less, or 60.8 %, as the
+    # weights, 14.5 GB, are kept for 0.16 USD a GB and month either way: 0.076 for the day.
+    assert rented.split()[3:] == ["55.28", "55.28", "33.60", "60.8%", "33.60"]
     for name in ("joint plan", "no commitments", "no spot", "no sharing of nodes"):
         assert any(line.startswith(name) for line in lines), (name, table)
     assert "best single provider: aws" in chart
@@ -54,7 +55,7 @@ def test_the_table_has_every_strategy_with_what_the_joint_plan_saves(compared: E
 def test_the_steps_tell_which_freedom_saves_how_much(compared: Ended) -> None:
     steps = compared.out.partition("where the saving comes from")[2]
     (spot,) = [line.split() for line in steps.splitlines() if line.startswith("  + spot")]
-    assert spot == ["+", "spot", "21.60", "33.60", "33.60"]
+    assert spot == ["+", "spot", "21.68", "33.60", "33.60"]
 
 
 def test_the_plan_that_is_written_has_every_comparison_and_is_accepted(
@@ -64,15 +65,15 @@ def test_the_plan_that_is_written_has_every_comparison_and_is_accepted(
     assert compared.err == f"plan written to {out}\n"
     plan = Plan.model_validate_json(out.read_bytes())
     assert plan.status is Status.OPTIMAL
-    assert plan.total_usd == Decimal("21.60")
+    assert plan.total_usd == Decimal("21.676169")
     assert {one.strategy: one.total_usd for one in plan.comparisons} == {
-        "on demand only": Decimal("55.20"),
-        "no commitments": Decimal("21.60"),
-        "no spot": Decimal("55.20"),
-        "no sharing of nodes": Decimal("21.60"),
-        "best single provider: aws": Decimal("21.60"),
-        "one GPU model for all: L40S": Decimal("21.60"),
-        "one NVIDIA generation for all: Ada": Decimal("21.60"),
+        "on demand only": Decimal("55.276169"),
+        "no commitments": Decimal("21.676169"),
+        "no spot": Decimal("55.276169"),
+        "no sharing of nodes": Decimal("21.676169"),
+        "best single provider: aws": Decimal("21.676169"),
+        "one GPU model for all: L40S": Decimal("21.676169"),
+        "one NVIDIA generation for all: Ada": Decimal("21.676169"),
     }
     ended = gpubroker("verify", str(out), str(workloads), "--sheet", str(sheet))
     assert (ended.code, ended.out[:9]) == (0, "accepted:")
@@ -88,14 +89,14 @@ def test_machines_get_the_same_figures(
     joint, rented, *_ = told["strategies"]
     assert (joint["strategy"], joint["total_usd"], joint["saving_usd"]) == (
         "joint plan",
-        21.6,
+        21.676169,
         None,
     )
     assert (rented["strategy"], rented["saving_usd"]) == ("on demand only", 33.6)
     assert told["steps"][0] == {
         "step": "",
         "strategy": "on demand only",
-        "total_usd": 55.2,
+        "total_usd": 55.276169,
         "saving_usd": None,
         "proven_saving_usd": None,
     }

@@ -23,8 +23,8 @@ def test_the_table_and_the_bars_have_every_point(
     assert max(map(len, lines)) <= 80
     assert lines[0].startswith("Sweep  2026-12-01 to 2026-12-02, 1 workload, catalog ")
     assert lines[2].split()[:3] == ["traffic", "price.L40S", "USD"]
-    # One L40S all day, 24 × 2.30; no gap is left.
-    assert lines[4].split() == ["1", "1x", "55.20", "55.20", "0.00%", "24", "L40S"]
+    # One L40S all day, 24 × 2.30, and its weights on a volume, 0.08; no gap is left.
+    assert lines[4].split() == ["1", "1x", "55.28", "55.28", "0.00%", "24", "L40S"]
     bars = ended.out.partition("Cost in USD: ")[2].splitlines()[1:]
     assert [line.split()[:2] for line in bars if line] == [
         ["1", "1x"],
@@ -40,7 +40,7 @@ def test_machines_get_every_point_in_its_order(tiny: tuple[str, ...], gpubroker:
     told = json.loads(gpubroker(*arguments, "json").out)
     assert told["schema"] == "gpubroker.sweep/1"
     assert [one["value"] for one in told["points"]] == ["2", "1"]
-    assert told["points"][1]["total_usd"] == 55.2
+    assert told["points"][1]["total_usd"] == 55.276169
     assert told["points"][1]["gpu_hours"] == {"L40S": 24}
     rows = list(csv.DictReader(io.StringIO(gpubroker(*arguments, "csv").out)))
     assert [(row["key"], row["value"], row["second_key"]) for row in rows] == [
@@ -55,7 +55,7 @@ def test_a_point_without_a_plan_is_told_and_does_not_end_the_others(
     ended = gpubroker(*tiny, "--vary", "services.chat.slo.tpot={p95: 1 ms},{p95: 80 ms}")
     assert ended.code == 0
     assert "no plan" in ended.out
-    assert "55.20" in ended.out
+    assert "55.28" in ended.out
 
 
 def test_where_no_point_has_a_plan_the_exit_code_is_4(

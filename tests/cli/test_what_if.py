@@ -20,7 +20,7 @@ def test_the_difference_is_told_with_its_lines(tiny: tuple[str, ...], gpubroker:
     assert max(map(len, lines)) <= 80
     assert lines[1] == "  price.gcp=0.5x, policy.price_trend_per_year=-0.1"
     (total,) = [line.split() for line in lines if line.startswith("Total USD")]
-    assert total[2] == "55.20"  # 24 × 2.30 on aws
+    assert total[2] == "55.28"  # 24 × 2.30 on aws, and its weights on a volume
     removed, added = (
         next(line for line in lines if line.startswith(word)) for word in ("removed", "added")
     )
@@ -53,7 +53,7 @@ def test_a_change_that_leaves_no_plan_says_so_with_exit_code_4(
     ended = gpubroker(*tiny, "--what-if", "services.chat.slo.tpot={p95: 1 ms}")
     assert ended.code == 4
     (total,) = [line for line in ended.out.splitlines() if line.startswith("Total USD")]
-    assert total.split()[2:] == ["55.20", "no", "plan"]
+    assert total.split()[2:] == ["55.28", "no", "plan"]
     assert "tpot missed" in ended.err
 
 

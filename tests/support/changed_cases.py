@@ -59,7 +59,23 @@ def doubled(of: Case) -> Case:
         with_workloads(of, changes),
         offers=tuple(offers[one.key] for one in of.offers),
         machines={machine: offers[one.key] for machine, one in of.machines.items()},
-        training=tuple(replace(one, egress_usd=2 * one.egress_usd) for one in of.training),
+        training=tuple(
+            replace(
+                one,
+                egress_usd=2 * one.egress_usd,
+                result_egress_usd=2 * one.result_egress_usd,
+                storage_usd=2 * one.storage_usd,
+            )
+            for one in of.training
+        ),
+        serving=tuple(
+            replace(
+                one,
+                egress_usd=2 * one.egress_usd,
+                storage_usd_per_hour=2 * one.storage_usd_per_hour,
+            )
+            for one in of.serving
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from oracle_fleets import (
     fleets_of,
     kind_of,
     kinds_of,
+    weights_usd_per_hour,
 )
 from oracle_joins import join, join_in_order, join_rising
 from oracle_savings import Promise, promises, rebate_usd_per_hour
@@ -105,13 +106,22 @@ def _gangs(tiny: Tiny) -> Iterator[Gang]:
         for size in range(1, len(inside) + 1):
             for up in itertools.combinations(inside, size):
                 pieces = sum(1 for slot in up if slot - 1 not in up)
-                if pieces > 1 and not run.restartable:
+                if _takes_too_long(tiny, up) or (pieces > 1 and not run.restartable):
                     continue
                 if option.candidate.on_spot and not run.restartable:
                     continue
                 useful_s = size * tiny.slot_h * 3600 - pieces * option.candidate.startup_s
                 if useful_s * option.candidate.tokens_per_s >= run.tokens * (1 - SLACK):
                     yield option, up
+
+
+def _takes_too_long(tiny: Tiny, up: tuple[int, ...]) -> bool:
+    (run,) = tiny.case.workloads.runs
+    slots = up[-1] + 1 - up[0]
+    return (
+        run.max_duration is not None
+        and slots * tiny.slot_h * 3600 > run.max_duration.total_seconds()
+    )
 
 
 def _group_choices(tiny: Tiny) -> Iterator[dict[str, tuple[ServingOption, ...]]]:
@@ -177,7 +187,10 @@ def _cost(
     best: float,
 ) -> float:
     """Give the least cost beside commitments and a gang, if it is below the best so far."""
-    total = float(gang[0].egress_usd) if gang else 0.0
+    total = 0.0
+    if gang:
+        run = gang[0]
+        total += float(run.egress_usd) + float(run.result_egress_usd) + float(run.storage_usd)
     total += promise.usd_per_hour * tiny.case.workloads.horizon.hours
     for offer, nodes in commitments:
         assert offer.commitment is not None
@@ -258,6 +271,7 @@ def _slot_costs(
             apart=apart,
         )
         if usd < INFEASIBLE:
+            usd += weights_usd_per_hour(fleets)
             found.append((usd * tiny.slot_h, served, fleets))
     return found
 

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from oracle_fleets import INFEASIBLE, SLACK, Fleet, Gang, Tiny, Way
-from oracle_joins import breakeven, full, rising_slots
+from oracle_fleets import INFEASIBLE, SLACK, Fleet, Gang, Tiny, Way, weights_usd_per_hour
+from oracle_joins import breakeven, brought, full, rising_slots
 
 from broker.domain.budget import Budget
 from broker.domain.offer import Offer, PriceKind
@@ -33,13 +33,14 @@ class Budgets:
         for budget in self.all:
             an_hour = self._usd_per_hour(budget, slot, fleets)
             if budget.usd_per_hour is None:
-                spent.append(an_hour * self.tiny.slot_h)
+                kept = weights_usd_per_hour(fleets) if budget.scope == "the plan" else 0.0
+                spent.append((an_hour + kept) * self.tiny.slot_h)
             else:
                 over = max(an_hour - float(budget.usd_per_hour), 0.0) * self.tiny.slot_h
                 penalty += _price(budget, over)
         return penalty, tuple(spent)
 
-    def penalty(self, spent: Spent) -> float:
+    def penalty(self, spent: Spent, brought_usd: float) -> float:
         """Give what being over the budgets of the horizon counts as; infinity where it may not."""
         horizon_h = self.tiny.case.workloads.horizon.hours
         total = 0.0
@@ -47,9 +48,12 @@ class Budgets:
         for budget, usd in zip(given, spent, strict=True):
             limit = float(budget.usd_per_month or 0) * horizon_h / _MONTH_H
             limit = limit if budget.usd is None else float(budget.usd)
-            once = float(self.gang[0].egress_usd) if self.gang else 0.0
-            is_for_run = self._is_for("tune", budget) or budget.scope == "the plan"
-            total += _price(budget, max(usd + (once if is_for_run else 0.0) - limit, 0.0))
+            once = 0.0
+            if budget.scope == "the plan":
+                once = brought_usd + (float(self.gang[0].data_usd) if self.gang else 0.0)
+            elif self.gang and self._is_for("tune", budget):
+                once = float(self.gang[0].egress_usd)
+            total += _price(budget, max(usd + once - limit, 0.0))
         return total
 
     def _is_for(self, name: str, budget: Budget) -> bool:
@@ -123,12 +127,14 @@ def join_within(
     states: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {
         ((), (0,) * len(nodes), (0.0,) * count): usd
     }
+    egress: dict[tuple[int, ...], float] = {}
     for slot in rising_slots(tiny):
         following: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {}
         for cost_here, served, fleets in frontiers[slot]:
             over_usd, spent = budgets.in_slot(slot, fleets)
             filled_here = full(tiny, served, nodes)
             larger = tuple(replicas for _, replicas in fleets[0])
+            egress[larger] = sum(brought(fleets[0]))
             for (smaller, filled, before), cost in states.items():
                 if all(few <= many for few, many in zip(smaller, larger, strict=False)):
                     so_far = tuple(a + b for a, b in zip(filled, filled_here, strict=True))
@@ -139,8 +145,8 @@ def join_within(
     needed = [breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
     return min(
         (
-            cost + budgets.penalty(spent)
-            for (_, filled, spent), cost in states.items()
+            cost + egress[largest] + budgets.penalty(spent, egress[largest])
+            for (largest, filled, spent), cost in states.items()
             if all(have >= need - 1e-7 for have, need in zip(filled, needed, strict=True))
         ),
         default=INFEASIBLE,

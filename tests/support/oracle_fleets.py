@@ -233,3 +233,9 @@ def _two_classes(
         left -= taken
         rest += (classes[k] - taken * rates[0][k]) / rates[1][k]
     return rest <= replicas[1] + SLACK
+
+
+def weights_usd_per_hour(fleets: tuple[Fleet, ...]) -> float:
+    """Add up what the weights of all replicas that are up cost to keep."""
+    every = itertools.chain.from_iterable(fleets)
+    return sum(count * float(option.storage_usd_per_hour) for option, count in every)

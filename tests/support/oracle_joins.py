@@ -36,28 +36,44 @@ def join(
     """
     (service,) = tiny.case.workloads.services
     busy = _Busy(tiny, service, outliving)
-    states: dict[Kept, float] = {frozenset(): 0.0}
+    states: dict[tuple[Kept, Peaks], float] = {(frozenset(), ()): 0.0}
     for slot, ways in enumerate(frontiers):
-        cheapest: dict[Kept, float] = {}
+        cheapest: dict[tuple[Kept, Peaks], float] = {}
         for usd, _, (fleet,) in ways:
-            here = busy.kept(slot, fleet)
+            here = (busy.kept(slot, fleet), brought(fleet))
             cheapest[here] = min(usd, cheapest.get(here, INFEASIBLE))
-        following: dict[Kept, float] = {}
-        for (here, usd), (kept, cost) in itertools.product(cheapest.items(), states.items()):
-            least = dict(kept)
-            for name, gpus in here:
+        following: dict[tuple[Kept, Peaks], float] = {}
+        for (here, usd), (so_far, cost) in itertools.product(cheapest.items(), states.items()):
+            least = dict(so_far[0])
+            for name, gpus in here[0]:
                 least[name] = min(gpus, least.get(name, gpus))
-            state = frozenset(least.items())
+            peaks = tuple(
+                itertools.starmap(max, itertools.zip_longest(so_far[1], here[1], fillvalue=0.0))
+            )
+            state = (frozenset(least.items()), peaks)
             following[state] = min(following.get(state, INFEASIBLE), cost + usd)
         states = following
     return min(
-        (usd for kept, usd in states.items() if _is_filled(tiny, kept, outliving)),
+        (
+            usd + sum(peaks)
+            for (kept, peaks), usd in states.items()
+            if _is_filled(tiny, kept, outliving)
+        ),
         default=INFEASIBLE,
     )
 
 
 Kept = frozenset[tuple[tuple[str, Kind], float]]
 """The firm GPUs that each kind has on a machine in all of its busy slots so far."""
+
+
+Peaks = tuple[float, ...]
+"""What bringing weights to the largest fleet so far costs, option by option."""
+
+
+def brought(fleet: Fleet) -> Peaks:
+    """Price the weights of a fleet, brought for each replica."""
+    return tuple(count * float(option.egress_usd) for option, count in fleet)
 
 
 class _Busy:
@@ -97,11 +113,13 @@ def join_rising(
     """Add up the cheapest ways of fleets of which each is part of every larger one."""
     nodes = {offer.machine: count for offer, count in outliving}
     states: dict[tuple[Counts, Counts], float] = {((), (0,) * len(nodes)): 0.0}
+    egress: dict[Counts, float] = {}
     for slot in rising_slots(tiny):
         following: dict[tuple[Counts, Counts], float] = {}
         for usd, served, (fleet,) in frontiers[slot]:
             here = full(tiny, served, nodes)
             larger = tuple(count for _, count in fleet)
+            egress[larger] = sum(brought(fleet))
             for (smaller, filled), cost in states.items():
                 if all(few <= many for few, many in zip(smaller, larger, strict=False)):
                     so_far = tuple(a + b for a, b in zip(filled, here, strict=True))
@@ -111,8 +129,8 @@ def join_rising(
     needed = [breakeven(tiny, offer) * tiny.slots for offer, _ in outliving]
     return min(
         (
-            usd
-            for (_, filled), usd in states.items()
+            usd + egress[largest]
+            for (largest, filled), usd in states.items()
             if all(have >= need - 1e-7 for have, need in zip(filled, needed, strict=True))
         ),
         default=INFEASIBLE,

@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 from changed_cases import placed, with_workloads
@@ -14,6 +16,8 @@ _ALIKE = 0.5
 """How often all machines give the same rates, so that one kind of replica spreads over them."""
 _SOFT = 0.6
 _REGIONS = ("here", "here", "there")
+_BRINGS = 0.5
+"""How often weights are brought from elsewhere, where data is paid for."""
 _ONE_CLASS = [{"input_tokens": 1000, "output_tokens": 200}]
 _TWO_CLASSES = [
     {"input_tokens": 1000, "output_tokens": 200, "share": 0.75},
@@ -64,7 +68,48 @@ def random_case(
         quotas=draw.choice([[], [{"provider": "acme", "price_kind": "on_demand", "gpus": 4}]]),
     )
     owned = [(boxes[0], 1)] if draw.random() < 0.3 else []
-    return case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
+    drawn = case(file, offers, serving=serve, training=runs if has_run else [], owned=owned)
+    return with_durations(with_data(drawn, seed), seed)
+
+
+def with_durations(of: Case, seed: int) -> Case:
+    """Let the runs of every third case take no more than two thirds of a day."""
+    if seed % 3:
+        return of
+    runs = tuple(
+        run.model_copy(update={"max_duration": timedelta(hours=16)})
+        for run in of.workloads.training
+    )
+    return replace(of, workloads=of.workloads.model_copy(update={"training": runs}))
+
+
+def with_data(of: Case, seed: int) -> Case:
+    """Have every other case pay for data: weights that are kept or brought, runs that keep some."""
+    draw = random.Random(seed)  # noqa: S311 - instances, not secrets
+    if seed % 2:
+        return of
+    brings = draw.random() < _BRINGS
+    kept = {
+        (one.machine, one.candidate.id): (draw.choice([0, 10, 40]), brings * draw.choice([0, 3, 9]))
+        for one in of.serving
+    }
+    serve = [
+        replace(
+            one,
+            storage_usd_per_hour=Decimal(kept[one.machine, one.candidate.id][0]) / 100,
+            egress_usd=Decimal(kept[one.machine, one.candidate.id][1]),
+        )
+        for one in of.serving
+    ]
+    runs = [
+        replace(
+            one,
+            result_egress_usd=Decimal(draw.choice([0, 2])),
+            storage_usd=Decimal(draw.choice([0, 5, 20])),
+        )
+        for one in of.training
+    ]
+    return replace(of, serving=tuple(serve), training=tuple(runs))
 
 
 def budget_case(seed: int) -> Case:

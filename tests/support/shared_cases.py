@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
+from random_cases import with_data
 from tiny_cases import case, offer, service_entry, serving, workloads
 
 from broker.domain.case import Case, ServingOption
@@ -29,7 +30,7 @@ def shared_case(seed: int, machines: int = 3) -> Case:
         services.append(service_entry(peak / 2, peak, name=name, min_replicas=least))
     owned = [(boxes[0], 1)] if draw.random() < 0.4 else []
     file = workloads(services=services, policy={"max_groups": 1})
-    return case(file, [*boxes, *committed], serving=options, owned=owned)
+    return with_data(case(file, [*boxes, *committed], serving=options, owned=owned), seed)
 
 
 def _committed(draw: random.Random, box: Offer) -> Offer:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from random_cases import with_data, with_durations
 from tiny_cases import START, case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
@@ -49,7 +50,8 @@ def wide_case(seed: int) -> Case:
             for one in _training(draw, machines, entry, spot if entry["restartable"] else set())
         ],
     )
-    return replace(drawn, owned=tuple(_owned(draw, machines)))
+    drawn = replace(drawn, owned=tuple(_owned(draw, machines)))
+    return with_durations(with_data(drawn, seed), seed)
 
 
 def _machine(draw: random.Random, number: int) -> Offer:

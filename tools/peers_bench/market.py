@@ -114,7 +114,7 @@ class Market:
         """Give what a run costs on an option, in one piece, its data brought there."""
         one = self.sets.run_options[option]
         hours = one.slots_needed * self.sets.periods[one.window[0]].slot_h
-        return self.gang_usd_per_hour(option) * hours + float(one.option.egress_usd)
+        return self.gang_usd_per_hour(option) * hours + float(one.option.data_usd)
 
     def run_gpus(self, option: int) -> int:
         """Count the GPUs of a run's option."""

@@ -92,7 +92,8 @@ def _serving_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
         seconds = sum(size.share / rate for size, rate in zip(service.sizes, rates, strict=True))
         for offer in sides.get((option.machine, option.on_spot), ()):
             part = Decimal(option.candidate.layout.gpus) / int(offer.hardware.shape.gpu_count)
-            yield offer.key, offer.effective_usd_per_hour * part * Decimal(repr(seconds)) / 3600
+            hourly = offer.effective_usd_per_hour * part + option.storage_usd_per_hour
+            yield offer.key, hourly * Decimal(repr(seconds)) / 3600
 
 
 def _training_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
@@ -107,7 +108,7 @@ def _training_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
         seconds = run.tokens / candidate.tokens_per_s + candidate.startup_s
         for offer in sides.get((option.machine, candidate.on_spot), ()):
             hourly = offer.effective_usd_per_hour * candidate.nodes
-            yield offer.key, hourly * Decimal(repr(seconds)) / 3600 + option.egress_usd
+            yield offer.key, hourly * Decimal(repr(seconds)) / 3600 + option.data_usd
 
 
 def _sides(case: Case) -> dict[tuple[str, bool], list[Offer]]:

@@ -26,6 +26,7 @@ _FABRICS_GBIT_PER_S = (3200, 1600, 800, 400, 200, 100, 50, 25, 10, 0)
 _MOST_GPUS = 1024
 _SMALLER = (Precision.FP8, Precision.INT4)
 _DAY = timedelta(days=1)
+_LONGER = (1.25, 1.5, 2, 3, 4)
 
 
 def service_rules(number: int, service: Service) -> Iterator[Rule]:
@@ -71,6 +72,8 @@ def run_rules(
     """
     path, place = f"training.{run.name}", f"training.{number}"
     yield from window_rules(path, place, run, horizon, may_extend=may_extend)
+    if run.max_duration is not None:
+        yield _longest(path, place, run.max_duration)
     wish, where = run.hardware, f"{path}.hardware"
     slowest = wish.min_inter_node_gbit_per_s
     slower = [(float(one), f"{one}") for one in _FABRICS_GBIT_PER_S if one < slowest]
@@ -99,6 +102,16 @@ def window_rules(
     """Let a run end later, and begin earlier."""
     yield _deadline(path, place, run, _Reach(horizon, may_extend=may_extend))
     yield _earliest(path, place, run, horizon)
+
+
+def _longest(path: str, place: str, limit: timedelta) -> Rule:
+    """Let a run take longer from its first start to its end, at last as long as its window."""
+    longer: list[tuple[object, str]] = [
+        (limit * factor, duration(limit * factor)) for factor in _LONGER
+    ]
+    name = "max_duration"
+    limits = [*longer, (None, "no limit")]
+    return ladder(f"{path}.{name}", f"{place}.{name}", duration(limit), limits, is_sized=True)
 
 
 def _spot(path: str, place: str, service: Service) -> Iterator[Rule]:

@@ -17,7 +17,8 @@ from itertools import pairwise
 from broker.domain.plan import NodeStep, Plan, Purchase, RunStep, ServingStep
 from broker.exports.lines import lines
 from broker.planning.differences.lines import Window
-from broker.planning.nightly.window import EGRESS, Costs
+from broker.planning.nightly.data_window import workloads_of_data
+from broker.planning.nightly.window import Costs
 
 _SHOWN = 3
 _SECONDS_PER_DAY = 86_400
@@ -161,14 +162,14 @@ def _differs(
 
 
 def _work_by_item(plans: Iterable[Plan]) -> dict[str, set[str]]:
-    """Name the workloads on each line, and the run whose egress an item is."""
+    """Name the workloads on each line, and the one whose data an item is."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for plan in plans:
         for line in lines(plan):
             found[line.id] |= {share.assignment.service for share in line.serving}
             found[line.id] |= {share.assignment.run for share in line.training}
-        for run in plan.training:
-            found[f"{EGRESS}{run.run}"].add(run.run)
+        for item, workload in workloads_of_data(plan):
+            found[item].add(workload)
     return found
 
 

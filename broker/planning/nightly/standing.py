@@ -23,6 +23,7 @@ from broker.domain.plan import (
     TrainingAssignment,
 )
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
+from broker.planning.nightly.data_window import storage_lines
 from broker.verification.check import check
 from broker.verification.facts import Group, gather
 from broker.verification.timeline import Array
@@ -30,7 +31,16 @@ from broker.verification.timeline import Array
 _RULES = frozenset(
     {
         *("capacity", "split", "replica_rate", "serving_options", "training_options"),
-        *("spot_share", "windows", "interruptions", "tokens", "quotas", "limits", "stock"),
+        *(
+            "spot_share",
+            "windows",
+            "durations",
+            "interruptions",
+            "tokens",
+            "quotas",
+            "limits",
+            "stock",
+        ),
         *("provider_share", "owned_nodes", "price_kinds", "places", "certifications", "budget"),
         *("serve_load", "min_replicas", "start_up", "runs"),
     }
@@ -101,12 +111,12 @@ def _as_of_tonight(plan: Plan, case: Case) -> Plan:
     whole = Window(horizon.start, horizon.end)
     prices = {offer.key: offer for offer in case.offers}
     purchases = tuple(_repriced(one, prices, whole) for one in plan.purchases)
-    egress = tuple(line for line in plan.cost_lines if line.term is Term.EGRESS)
-    lines = (*(_charged(one) for one in purchases), *egress)
     wanted = {one.name for one in case.workloads.services}
     runs = {one.name for one in case.workloads.runs}
     serving = [_resized(one, case) for one in plan.serving if one.service in wanted]
     trained = [_remeasured(one, case) for one in plan.training if one.run in runs]
+    egress = tuple(line for line in plan.cost_lines if line.term is Term.EGRESS)
+    lines = (*(_charged(one) for one in purchases), *egress, *storage_lines(plan, whole))
     tonight = plan.model_copy(
         update={
             "workloads": case.workloads,

@@ -11,18 +11,16 @@ from decimal import Decimal
 
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import Plan, Purchase, Term
+from broker.domain.plan import Plan, Purchase
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
-
-EGRESS = "egress of "
-"""Begins the name of an item that is the one-time egress of a run."""
+from broker.planning.nightly.data_window import egress, egress_after, storage
 
 _NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What each line of two plans costs in a window, at tonight's prices; also egress by run."""
+    """What each line of two plans costs in a window, at tonight's prices; also data."""
 
     before: Mapping[str, Decimal]
     after: Mapping[str, Decimal]
@@ -79,8 +77,8 @@ def costs_of(
     after = {one.id: _usd(one, known, window) for one in made.purchases}
     for line in owed & before.keys():
         after[line] = max(before[line], after.get(line, _NOTHING))
-    before |= _egress(in_force, window)
-    after |= _egress_after(in_force, made, window)
+    before |= egress(in_force, window) | storage(in_force, window)
+    after |= egress_after(in_force, made, window) | storage(made, window)
     return Costs(before, after)
 
 
@@ -88,7 +86,7 @@ def first_costs(made: Plan, window: Window) -> Costs:
     """Charge tonight's plan where there is none in force."""
     prices = {offer.key: offer for offer in made.offers}
     after = {one.id: _usd(one, prices, window) for one in made.purchases}
-    return Costs({}, after | _egress(made, window))
+    return Costs({}, after | egress(made, window) | storage(made, window))
 
 
 def _usd(purchase: Purchase, prices: Mapping[str, Offer], window: Window) -> Decimal:
@@ -99,28 +97,3 @@ def _usd(purchase: Purchase, prices: Mapping[str, Offer], window: Window) -> Dec
         return promised
     clipped = purchase.model_copy(update={"steps": window.clipped(purchase.steps)})
     return repriced_usd(clipped, prices[purchase.offer])
-
-
-def _egress(plan: Plan, window: Window) -> dict[str, Decimal]:
-    """Charge a run's data once, where the run begins in the window."""
-    begun = _begun(plan, window)
-    return {
-        f"{EGRESS}{line.subject}": line.usd
-        for line in plan.cost_lines
-        if line.term is Term.EGRESS and line.subject not in begun
-    }
-
-
-def _egress_after(in_force: Plan, made: Plan, window: Window) -> dict[str, Decimal]:
-    """Charge the data of tonight's plan, but for a run that works on where its data is already."""
-    at = {one.run: one.machine for one in in_force.training}
-    begun = _begun(in_force, window)
-    stays = {one.run for one in made.training if one.run in begun and at[one.run] == one.machine}
-    charged = _egress(made, Window(made.workloads.horizon.start, window.to_at))
-    return {name: usd for name, usd in charged.items() if name.removeprefix(EGRESS) not in stays}
-
-
-def _begun(plan: Plan, window: Window) -> frozenset[str]:
-    return frozenset(
-        one.run for one in plan.training if any(step.from_at < window.from_at for step in one.steps)
-    )

@@ -16,11 +16,13 @@ from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.min_zones import min_zones
 from solver.milp.constraints.one_kind import one_kind
+from solver.milp.constraints.peak_replicas import peak_replicas
 from solver.milp.constraints.provider_share import provider_share
 from solver.milp.constraints.quota import quota
 from solver.milp.constraints.replica_rate import replica_rate
 from solver.milp.constraints.run_choice import run_choice
 from solver.milp.constraints.run_contiguous import run_contiguous
+from solver.milp.constraints.run_duration import run_duration
 from solver.milp.constraints.run_link import run_link
 from solver.milp.constraints.run_slots import run_slots
 from solver.milp.constraints.run_start import run_start
@@ -54,6 +56,7 @@ CONSTRAINTS = (
     zone_loss,
     handover_rate,
     handover_load,
+    peak_replicas,
     firm_capacity,
     spot_capacity,
     whole_nodes,
@@ -64,6 +67,7 @@ CONSTRAINTS = (
     run_slots,
     run_work,
     run_contiguous,
+    run_duration,
     kept_replicas,
     steady_level,
     steady_whole,

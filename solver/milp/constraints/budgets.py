@@ -25,14 +25,15 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
         in all     Σ of the same · hours[t], over the periods ≤ usd[n] + over_usd[n]    ∀ n
 
     with usd_per_hour[p] its upfront part included, and the hours of a block after the horizon
-    charged, too. A budget for the whole plan takes all terms, egress among them, where it is not
-    for each hour. For a team or workload it is what its own work takes, at list prices:
+    charged, too. A budget for the whole plan takes all terms, egress and storage among them, where
+    it is not for each hour. For a team or workload it is what its own work takes, at list prices:
 
         Σ_{g ∈ groups[n]} list[m,g] · gpus[g] / G[m] · replicas[g,t]
         + Σ_{a ∈ options[n]} list[m,a] · nodes[a] · gang_up[a,t]
 
-    and in all egress_usd[a] · option_used[a] beside it. over_usd[n] only for soft budgets. Dollars
-    an hour, or dollars, on both sides.
+    and in all egress_usd[a] · option_used[a] beside it: the way of a data set to its run, but
+    neither results on their way back, nor weights, nor what is kept. over_usd[n] only for soft
+    budgets. Dollars an hour, or dollars, on both sides.
 
     Machines, groups and options outside a smaller program only add to these rows, which bind from
     above: priced without the rows' duals they are priced too low, never too high. Groups and

@@ -8,6 +8,7 @@ from solver.milp.objective.over_budget import over_budget
 from solver.milp.objective.savings_cover import savings_cover
 from solver.milp.objective.savings_plans import savings_plans
 from solver.milp.objective.spot import spot
+from solver.milp.objective.storage import storage
 
 TERMS = (
     on_demand,
@@ -17,5 +18,6 @@ TERMS = (
     savings_plans,
     savings_cover,
     egress,
+    storage,
     over_budget,
 )

@@ -21,6 +21,7 @@ KEYS = {
     "llms.csv": ("name",),
     "market_prices.csv": ("gpu",),
     "nodes.csv": ("provider", "instance_type"),
+    "parallel_storage.csv": ("provider", "region", "class"),
     "provider_aliases.csv": ("alias",),
     "regions.csv": ("provider", "region"),
     "sold_in.csv": ("provider", "type_prefix"),

@@ -6,6 +6,8 @@ columns in line that no plan gains by, and is tested with a reward on them.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -129,6 +131,14 @@ def _free_on_sunday_and_saturday(
     )
 
 
+def _no_longer_than_two_days() -> Case:
+    """As above in two pieces, were it not for the days between them."""
+    of = _free_on_sunday_and_saturday(restartable=True, startup_s=0)
+    (run,) = of.workloads.training
+    limited = run.model_copy(update={"max_duration": timedelta(days=2)})
+    return replace(of, workloads=of.workloads.model_copy(update={"training": (limited,)}))
+
+
 def _one_node_in_stock() -> Case:
     """Two replicas, one of them on spot; of the cheap machine there is one node in all."""
     limits = {"limits": Limits(stock_nodes=1)}
@@ -204,11 +214,20 @@ def _dear_targets() -> Case:
     return target_case(2)
 
 
+def _weights_from_far_away() -> Case:
+    """Bringing the weights to the cheaper machine costs more than its nodes save in a day."""
+    near, far = offer("2", name="near"), offer("1", name="far")
+    brought = replace(serving(far, [1]), egress_usd=Decimal(30))
+    file = workloads(services=[service_entry(1, 1)], policy={"max_groups": 2})
+    return case(file, [near, far], serving=[serving(near, [1]), brought])
+
+
 BY_HAND: Mapping[str, Callable[[], Case]] = {
     "min_replicas": _idle_weekend,
     "run_start": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
     "run_work": lambda: _free_on_sunday_and_saturday(restartable=True, startup_s=6 * 3600),
     "run_contiguous": lambda: _free_on_sunday_and_saturday(restartable=False, startup_s=0),
+    "run_duration": _no_longer_than_two_days,
     "split_pools": lambda: _free_on_sunday_and_saturday(
         restartable=True, startup_s=0, sharing="split"
     ),
@@ -221,6 +240,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "savings_promise": lambda: two_thirds(rate("2")),
     "savings_steady": lambda: two_thirds(rate("3")),
     **dict.fromkeys(["committed_share", "idle_nodes", "commitment_use"], _dear_targets),
+    "peak_replicas": _weights_from_far_away,
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,

@@ -27,6 +27,8 @@ ELSEWHERE = {
     "provider_share": "test_provider_share.py",
     "block_limit": "test_blocks.py",
     "whole_nodes": "test_fills.py",
+    "peak_replicas": "test_data_costs.py",
+    "run_duration": "test_run_duration.py",
     "budgets": "test_budgets.py",
     "min_zones": "test_min_zones.py",
     "zone_loss": "test_zone_loss.py",

@@ -16,6 +16,7 @@ ELSEWHERE = {
     "over_budget": "test_budgets.py",
     "savings_plans": "test_savings.py",
     "savings_cover": "test_savings.py",
+    "storage": "test_data_costs.py",
 }
 """Terms that this case has none of, and the file that has them."""
 
