@@ -86,11 +86,16 @@ def solve_beside(
         was_ended=watched.was_ended,
         comparisons=tuple(_comparison(one, gap) for one in compared if _is_known(one)),
         unknown=tuple(one.strategy.name.value for one in compared if not _is_known(one)),
-        remarks=tuple(
-            remark
-            for one in compared
-            if one.optimum is None and one.is_settled and (remark := why_none(one.strategy))
-        ),
+        remarks=_remarks(compared),
+    )
+
+
+def _remarks(compared: Sequence[Compared]) -> tuple[str, ...]:
+    """Say of each strategy that settled without a plan why there is none."""
+    return tuple(
+        remark
+        for one in compared
+        if one.optimum is None and one.is_settled and (remark := why_none(one.strategy))
     )
 
 

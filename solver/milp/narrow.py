@@ -70,7 +70,7 @@ def possible(sets: Sets, relaxed: Relaxed, known_usd: float) -> Rest:
     Where that leaves too much to solve, only the least penalties stay; what a plan with any of the
     others costs at least is said.
     """
-    most_usd = known_usd * (1 + _ROUNDING) - relaxed.bound_usd
+    most_usd = known_usd + _ROUNDING * max(1.0, known_usd) - relaxed.bound_usd
     group_usd = relaxed.kind_penalty_usd[[group.kind for group in sets.groups]]
     if relaxed.group_penalty_usd is not None:
         group_usd = group_usd + relaxed.group_penalty_usd

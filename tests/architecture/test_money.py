@@ -5,6 +5,8 @@ from collections.abc import Iterator
 MONEY = re.compile(r"(^|_)(usd|eur|price|prices|cost|amount|upfront|dollars)(_|$)")
 SOLVERS_OWN = {
     "broker/planning/strategy_search.py: at_least_usd": "a bound, which is the solver's own figure",
+    "broker/planning/watching.py: best_usd": "as the solver tells it while it goes on",
+    "broker/planning/watching.py: bound_usd": "a bound, which is the solver's own figure",
 }
 RATES_NOT_MONEY = {
     "broker/domain/workload.py: price_trend_per_year",

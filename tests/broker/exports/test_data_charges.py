@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from batch_cases import batch, daily
 from solving import assembled, solved
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
@@ -64,3 +65,23 @@ def test_the_week_has_all_of_it_by_the_provider_of_the_place(plan: Plan) -> None
         if one.line.term is Term.STORAGE
     }
     assert kept == {"chat@acme/here": ("acme", Decimal("4.8")), "tune@acme/here": ("acme", 5)}
+
+
+def test_data_of_a_day_of_a_batch_job_is_charged_where_it_lies() -> None:
+    box = offer("2")
+    file = daily(2, tokens_per_day=8 * 3600.0, data={"at": "gcp/far", "size": "1 TB"})
+    of = case(file, [box], training=[batch(box, run=one.name, egress_usd="7") for one in file.runs])
+    made = assembled(of, solved(of))
+    rows = [
+        row
+        for row in csv.DictReader(io.StringIO(export(made)[0].text))
+        if row["ServiceCategory"] == "Networking"
+    ]
+    found = [
+        (row["ResourceName"], row["ProviderName"], row["ConsumedUnit"], row["ResourceType"])
+        for row in rows
+    ]
+    days = ("embed@2026-12-01", "embed@2026-12-02")
+    assert found == [(day, "gcp", "GB", "data set") for day in days]
+    assert all('"embed"' in row["Tags"] for row in rows)
+    assert [row["ChargePeriodStart"][:10] for row in rows] == [day[-10:] for day in days]

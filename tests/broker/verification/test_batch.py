@@ -47,7 +47,7 @@ def test_the_plan_is_accepted(plan: Plan, of: Case) -> None:
 
 def test_a_day_that_is_left_out_is_missed(plan: Plan, of: Case) -> None:
     found = check(plan.model_copy(update={"training": plan.training[:1]}), of)
-    assert {one.rule for one in found} == {"runs", "batch_days"}
+    assert {one.rule for one in found} == {"runs", "batch_days", "unused_nodes"}
     (day,) = (one for one in found if one.rule == "batch_days")
     message = "0 of 28800 tokens are processed from 2026-12-02 00:00 to 2026-12-02 16:00"
     assert (day.subject, day.message) == ("embed", message)

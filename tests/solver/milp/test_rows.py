@@ -54,15 +54,11 @@ def split_program() -> Program:
     return program_of(two_by_two(sharing="split"))
 
 
-@pytest.fixture(scope="module")
-def handover_program() -> Program:
-    return program_of(two_by_two(start_up="10 min"))
-
-
 def test_every_family_has_its_rows_here() -> None:
     names = {one.__name__ for one in CONSTRAINTS}
-    assert {f"test_rows_of_{name}" for name in names - set(ELSEWHERE)} <= set(globals())
-    for name, file in ELSEWHERE.items():
+    elsewhere = ELSEWHERE | dict.fromkeys(HANDOVER, "test_handover_rows.py")
+    assert {f"test_rows_of_{name}" for name in names - set(elsewhere)} <= set(globals())
+    for name, file in elsewhere.items():
         text = (Path(__file__).parent / file).read_text(encoding="utf-8")
         assert f'lines(program_of(of), "{name}")) == [' in text or f'"{name}") == snap' in text
 
@@ -210,42 +206,6 @@ spot_capacity[0,1]: +0.5 replicas[1,1] +0.5 replicas[4,1] +1 gang_up[2,1] -1 spo
     <= 0
 spot_capacity[1,0]: -1 spot_nodes[1,0] <= 0
 spot_capacity[1,1]: -1 spot_nodes[1,1] <= 0
-""")
-
-
-def test_rows_of_handover_rate(handover_program: Program) -> None:
-    assert rows_text(handover_program, "handover_rate") == snapshot("""\
-handover_rate[0,0,0]: +0.5 handover_requests_per_s[0,0] +2 handover_requests_per_s[0,1]
-    -1 replicas[0,0] <= 0
-handover_rate[0,0,1]: +0.5 handover_requests_per_s[0,0] +2 handover_requests_per_s[0,1]
-    -1 replicas[0,1] <= 0
-handover_rate[1,0,0]: +0.5 handover_requests_per_s[1,0] +2 handover_requests_per_s[1,1]
-    -1 replicas[1,0] <= 0
-handover_rate[1,0,1]: +0.5 handover_requests_per_s[1,0] +2 handover_requests_per_s[1,1]
-    -1 replicas[1,1] <= 0
-handover_rate[2,0,0]: +0.5 handover_requests_per_s[2,0] +2 handover_requests_per_s[2,1]
-    -1 replicas[2,0] <= 0
-handover_rate[2,0,1]: +0.5 handover_requests_per_s[2,0] +2 handover_requests_per_s[2,1]
-    -1 replicas[2,1] <= 0
-handover_rate[3,0,0]: +0.25 handover_requests_per_s[3,0] +1 handover_requests_per_s[3,1]
-    -1 replicas[3,0] <= 0
-handover_rate[3,0,1]: +0.25 handover_requests_per_s[3,0] +1 handover_requests_per_s[3,1]
-    -1 replicas[3,1] <= 0
-handover_rate[4,0,0]: +0.25 handover_requests_per_s[4,0] +1 handover_requests_per_s[4,1]
-    -1 replicas[4,0] <= 0
-handover_rate[4,0,1]: +0.25 handover_requests_per_s[4,0] +1 handover_requests_per_s[4,1]
-    -1 replicas[4,1] <= 0
-""")
-
-
-def test_rows_of_handover_load(handover_program: Program) -> None:
-    assert rows_text(handover_program, "handover_load") == snapshot("""\
-handover_load[0,0]: 1 <= +0.666667 handover_requests_per_s[0,0]
-    +0.666667 handover_requests_per_s[1,0] +0.666667 handover_requests_per_s[2,0]
-    +0.666667 handover_requests_per_s[3,0] +0.666667 handover_requests_per_s[4,0]
-handover_load[0,1]: 1 <= +2 handover_requests_per_s[0,1] +2 handover_requests_per_s[1,1]
-    +2 handover_requests_per_s[2,1] +2 handover_requests_per_s[3,1]
-    +2 handover_requests_per_s[4,1]
 """)
 
 
