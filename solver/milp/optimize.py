@@ -124,13 +124,16 @@ def relaxed_bound_usd(case: Case) -> float:
     sets = build_sets(prune(case).case)
     if has_hopeless_workload(sets):
         return math.inf
-    relaxed = _relaxed(sets, math.inf, time.monotonic)
+    relaxed = _relaxed(sets, math.inf, time.monotonic, rounds_up=False)
     return math.inf if relaxed is None else relaxed.bound_usd
 
 
-def _relaxed(sets: Sets, ends_at: float, clock: Monotonic) -> Relaxed | None:
+def _relaxed(
+    sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool = True
+) -> Relaxed | None:
     if sets.has_one_kind:
-        return relaxed_over_all(without_targets(at_floor(sets)), ends_at, clock)
+        at_least = without_targets(at_floor(sets))
+        return relaxed_over_all(at_least, ends_at, clock, rounds_up=rounds_up)
     return solve_relaxed(build_program(sets), ends_at - clock())
 
 

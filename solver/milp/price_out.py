@@ -60,17 +60,17 @@ class _Inside:
 
 
 def relaxed_over_all(
-    sets: Sets, ends_at: float, clock: Monotonic = time.monotonic
+    sets: Sets, ends_at: float, clock: Monotonic = time.monotonic, *, rounds_up: bool = True
 ) -> Relaxed | None:
     """Solve the relaxed program of a case with one kind a demand; None where it has no solution.
 
-    `ends_at` is when to stop: the bound then holds, but is not the best.
+    `ends_at` is when to stop: the bound holds, but is not the best. `rounds_up` is to whole nodes.
     """
     market = _Market(sets)
     machines = _FIRST_MACHINES
     inside = market.first(machines)
     best: Relaxed | None = None
-    rounded_usd = -math.inf
+    rounded_usd = -math.inf if rounds_up else math.inf
     for _ in range(_MOST_ROUNDS):
         found = _solved(market.sets, inside, market, ends_at - clock())
         if found is None:
