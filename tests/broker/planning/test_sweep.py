@@ -87,7 +87,8 @@ def test_a_sweep_is_the_same_however_many_work_at_it(
     two, one = (swept(inputs, service, *texts, workers=workers) for workers in (2, 1))
     assert two == one
     assert two.snapshot == inputs.view.snapshot
-    assert two.plans[0].total_usd == 24 * Decimal("2.30")  # one L40S all day
+    (bought,) = two.plans[0].purchases
+    assert bought.usd == 24 * Decimal("2.30")  # one L40S all day
     # Three times 2.30 is dearer than the A100 of gcp, 3.40 EUR.
     assert {offer.provider for offer in two.plans[0].offers} == {"aws"}
     assert {offer.provider for offer in two.plans[1].offers} == {"gcp"}
