@@ -53,7 +53,7 @@ def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed |
         if result.is_infeasible:
             return None
         if result.plan is not None:
-            return relaxed_of(program, result.plan)
+            return _relaxed_of(program, result.plan)
         if result.is_out_of_time:
             break
     return _nothing_known(program)
@@ -66,7 +66,7 @@ def _nothing_known(program: Program) -> Relaxed:
     return Relaxed(0.0, kinds, kinds, options, options, rows, values)
 
 
-def relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
+def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
     """Read what a relaxed plan says of kinds and run options."""
     reduced = np.maximum(plan.reduced_usd, 0.0)
     columns = program.columns

@@ -21,6 +21,8 @@ from solver.milp.watch import Watch
 _GRACE = 0.1
 _GRACE_S = 2.0
 _LOOK_S = 0.2
+_PRINTED = 1e-9
+"""A bound in the log is rounded to its digits, perhaps up: it counts for so much less."""
 
 
 class Outcome(StrEnum):
@@ -86,7 +88,7 @@ class _Told:
         for line in lines:
             found = bounds_of(line)
             if found is not None:
-                self.bound_usd = max(self.bound_usd, found[0])
+                self.bound_usd = max(self.bound_usd, found[0] * (1 - _PRINTED))
                 self.watch.saw(best_usd=found[1], bound_usd=found[0])
 
     def so_far(self, model: bytes) -> Solution:

@@ -7,6 +7,8 @@ from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns
 
+_SLACK = 1e-9
+
 
 def steady_whole(sets: Sets, columns: Columns) -> Rows:
     """Bind commitments beyond the horizon to the blocks of replicas that fill them.
@@ -30,6 +32,3 @@ def steady_whole(sets: Sets, columns: Columns) -> Rows:
             parts.append(entries(row, column, -nodes))
     keys = [(number,) for number in range(len(sets.levels))]
     return rows_of("steady_whole", keys, parts, upper=0.0)
-
-
-_SLACK = 1e-9
