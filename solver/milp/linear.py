@@ -109,14 +109,15 @@ class LinearProgram:
         return LinearResult(
             LinearPlan(
                 usd=primal.objective_value,
-                values=_dense(primal.variable_values, self._columns),
-                reduced_usd=_dense(dual.reduced_costs, self._columns),
-                row_usd=_dense(dual.dual_values, self._rows),
+                values=dense(primal.variable_values, self._columns),
+                reduced_usd=dense(dual.reduced_costs, self._columns),
+                row_usd=dense(dual.dual_values, self._rows),
             )
         )
 
 
-def _dense(sparse: sparse_containers_pb2.SparseDoubleVectorProto, count: int) -> Floats:
+def dense(sparse: sparse_containers_pb2.SparseDoubleVectorProto, count: int) -> Floats:
+    """Write a sparse message out: one number by identity, zero where it has none."""
     values = np.zeros(count)
     values[np.array(sparse.ids, dtype=np.int64)] = sparse.values
     return values

@@ -8,12 +8,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from ortools.math_opt import model_pb2
-from ortools.math_opt.python import mathopt
+from ortools.math_opt import (
+    callback_pb2,
+    model_parameters_pb2,
+    model_pb2,
+    parameters_pb2,
+    result_pb2,
+    solution_pb2,
+)
+from ortools.math_opt.core.python import solver as core
 from ortools.math_opt.solvers import highs_pb2
 
 from solver.milp.beside import Beside
 from solver.milp.highs_log import bounds_of, last_solution
+from solver.milp.linear import dense
 from solver.milp.sets import Floats
 from solver.milp.start import NOWHERE, Start
 from solver.milp.watch import Watch
@@ -60,6 +68,8 @@ def solve_model(
 
     HiGHS takes neither `threads` nor an interrupt through MathOpt. Where it passes its limit by
     far, or the watch ends the search, it is left alone, and the best that it has told counts.
+    MathOpt's messages go to it as they are: its Python models may not be read in two threads at
+    once, even two of them.
     """
     watch = watch or Watch()
     wait_s = limits.time_limit_s * (1 + _GRACE) + _GRACE_S
@@ -101,10 +111,27 @@ class _Told:
 
 def _solved(model: bytes, limits: Limits, hint: Floats | None, told: _Told) -> Solution:
     proto = model_pb2.ModelProto.FromString(model)
-    problem = mathopt.Model.from_model_proto(proto)
-    variables = list(problem.variables())
-    parameters = mathopt.SolveParameters(
-        time_limit=timedelta(seconds=limits.time_limit_s),
+    result = core.solve(  # type: ignore[no-untyped-call] # pybind
+        proto,
+        parameters_pb2.SOLVER_TYPE_HIGHS,
+        parameters_pb2.SolverInitializerProto(),
+        _parameters(limits, told.path),
+        _hinted(proto, hint),
+        told.read,
+        callback_pb2.CallbackRegistrationProto(),
+        None,
+        None,
+    )
+    outcome = _outcome(result)
+    bound = result.termination.objective_bounds.dual_bound
+    if outcome in (Outcome.INFEASIBLE, Outcome.NO_SOLUTION):
+        return Solution(outcome, np.zeros(0), max(0.0, bound) if np.isfinite(bound) else 0.0)
+    found = result.solutions[0].primal_solution.variable_values
+    return Solution(outcome, dense(found, len(proto.variables.ids)), max(0.0, bound))
+
+
+def _parameters(limits: Limits, solutions: Path) -> parameters_pb2.SolveParametersProto:
+    parameters = parameters_pb2.SolveParametersProto(
         relative_gap_tolerance=limits.gap_fraction,
         random_seed=limits.seed,
         highs=highs_pb2.HighsOptionsProto(
@@ -114,48 +141,35 @@ def _solved(model: bytes, limits: Limits, hint: Floats | None, told: _Told) -> S
                 "mip_improving_solution_save": True,
                 "mip_improving_solution_report_sparse": True,
             },
-            string_options={"mip_improving_solution_file": str(told.path)},
+            string_options={"mip_improving_solution_file": str(solutions)},
         ),
     )
-    hints = mathopt.ModelSolveParameters(solution_hints=_hints(variables, hint))
-    result = mathopt.solve(
-        problem,
-        mathopt.SolverType.HIGHS,
-        params=parameters,
-        model_params=hints,
-        msg_cb=told.read,
-    )
-    outcome = _outcome(result)
-    bound = result.dual_bound()
-    if outcome in (Outcome.INFEASIBLE, Outcome.NO_SOLUTION):
-        return Solution(outcome, np.zeros(0), max(0.0, bound) if np.isfinite(bound) else 0.0)
-    found = result.variable_values()
-    values = np.array([found[variable] for variable in variables])
-    return Solution(outcome, values, max(0.0, bound))
+    parameters.time_limit.FromTimedelta(timedelta(seconds=limits.time_limit_s))
+    return parameters
 
 
-def _hints(
-    variables: Sequence[mathopt.Variable], hint: Floats | None
-) -> list[mathopt.SolutionHint]:
-    if hint is None:
-        return []
-    known = {
-        variable: float(value)
-        for variable, value in zip(variables, hint, strict=True)
-        if not np.isnan(value)
-    }
-    return [mathopt.SolutionHint(variable_values=known)]
+def _hinted(
+    proto: model_pb2.ModelProto, hint: Floats | None
+) -> model_parameters_pb2.ModelSolveParametersProto:
+    parameters = model_parameters_pb2.ModelSolveParametersProto()
+    if hint is not None:
+        known = np.flatnonzero(~np.isnan(hint))
+        values = parameters.solution_hints.add().variable_values
+        values.ids.extend(np.array(proto.variables.ids, dtype=np.int64)[known].tolist())
+        values.values.extend(hint[known].tolist())
+    return parameters
 
 
-def _outcome(result: mathopt.SolveResult) -> Outcome:
+def _outcome(result: result_pb2.SolveResultProto) -> Outcome:
     reason = result.termination.reason
-    if reason is mathopt.TerminationReason.OPTIMAL:
+    if reason == result_pb2.TERMINATION_REASON_OPTIMAL:
         return Outcome.OPTIMAL
-    if result.has_primal_feasible_solution():
+    best = result.solutions[0].primal_solution if result.solutions else None
+    if best is not None and best.feasibility_status == solution_pb2.SOLUTION_STATUS_FEASIBLE:
         return Outcome.FEASIBLE
     if reason in (
-        mathopt.TerminationReason.INFEASIBLE,
-        mathopt.TerminationReason.INFEASIBLE_OR_UNBOUNDED,
+        result_pb2.TERMINATION_REASON_INFEASIBLE,
+        result_pb2.TERMINATION_REASON_INFEASIBLE_OR_UNBOUNDED,
     ):
         return Outcome.INFEASIBLE
     return Outcome.NO_SOLUTION
