@@ -26,6 +26,12 @@ _CHECKS = 5
 _OUTCOME = re.compile(r"already formatted$|passed!$|^Success: | KEPT\b| kept, |^\d+ passed\b.* in ")
 """Lines of `make test` that say how a check ended; progress and headings are left out."""
 
+_BOUND = re.compile(r"(^Bound|\(at least) +[\d,.]+(?=[ )])", re.MULTILINE)
+_WINDOW = r"\d\d-\d\d(?: \d\dh)? → \d\d-\d\d(?: \d\dh)? *"
+_RUN_WINDOW = re.compile(
+    rf"^(rent .*?|){_WINDOW}( finetune-70b .*|.* of \d+ GiB .*)$", re.MULTILINE
+)
+
 
 def plan_block() -> str:
     """Run the main job as `make plan` does, at 80 columns, and show what it prints."""
@@ -41,6 +47,15 @@ def plan_block() -> str:
     if ended.returncode:
         raise SystemExit(f"gpubroker {' '.join(PLAN_COMMAND)} failed:\n{ended.stderr}")
     return _console("make plan", ended.stdout.splitlines())
+
+
+def on_any_machine(text: str) -> str:
+    """Leave out of a plan's lines what its search does not settle.
+
+    Where a search ends within its gap, how far a bound has come by then depends on the last bits
+    of numbers, and so on the processor; so does which window, of two that cost the same, a run has.
+    """
+    return _RUN_WINDOW.sub(r"\1when\2", _BOUND.sub(r"\1 usd", text))
 
 
 def test_block(log: str) -> str:

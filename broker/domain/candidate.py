@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from broker.domain.gpu import Precision
 from broker.domain.offer import Shape
-from broker.domain.quantities import Frozen, Share
+from broker.domain.quantities import Estimate, Frozen, Share, steady
 
 
 class Label(StrEnum):
@@ -77,10 +77,10 @@ class ErrorBand(Frozen):
 class ClassRate(Frozen):
     """What one replica sustains of one size class alone, within the latency objective."""
 
-    requests_per_s: float
-    concurrency: float
-    ttft_s: float
-    tpot_s: float
+    requests_per_s: Estimate
+    concurrency: Estimate
+    ttft_s: Estimate
+    tpot_s: Estimate
 
 
 class ServingCandidate(Frozen):
@@ -136,9 +136,9 @@ class TrainingCandidate(Frozen):
     on_spot: bool
     layout: Layout
     memory: MemoryUse
-    tokens_per_s: Annotated[float, Field(gt=0)]
-    useful_share: Share
-    startup_s: float
+    tokens_per_s: Annotated[Estimate, Field(gt=0)]
+    useful_share: Annotated[Share, AfterValidator(steady)]
+    startup_s: Estimate
     mfu: float
     label: Label
     band: ErrorBand
@@ -165,9 +165,9 @@ class BatchCandidate(Frozen):
     replicas: Annotated[int, Field(ge=1)]
     concurrency: float
     memory: MemoryUse
-    tokens_per_s: Annotated[float, Field(gt=0)]
-    useful_share: Share
-    startup_s: float
+    tokens_per_s: Annotated[Estimate, Field(gt=0)]
+    useful_share: Annotated[Share, AfterValidator(steady)]
+    startup_s: Estimate
     label: Label
     band: ErrorBand
     assumptions: tuple[str, ...] = ()

@@ -32,6 +32,18 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
+def steady(estimate: float) -> float:
+    """Keep nine significant digits of an estimate, the same ones on every machine.
+
+    The last bits of a logarithm or a power depend on the processor's vector instructions, and where
+    plans cost the same they would choose between them.
+    """
+    return float(f"{estimate:.9g}")
+
+
+Estimate = Annotated[float, AfterValidator(steady)]
+
+
 def quantize_usd(usd: Decimal) -> Decimal:
     """Round to the micro-dollar, the smallest amount the solver and the store can hold."""
     return usd.quantize(MICRO_USD)

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,23 @@ def test_the_readme_shows_that_every_check_passed(readme: str) -> None:
     assert "5 kept, 0 broken" in block
     assert " passed" in block
     assert "failed" not in block
+
+
+def test_another_price_or_window_of_a_service_is_a_difference(readme: str) -> None:
+    code = "import sys, docs_readme; print(docs_readme.on_any_machine(sys.stdin.read()), end='')"
+
+    def alike(text: str) -> str:
+        return subprocess.run(  # noqa: S603 - our own tool
+            [sys.executable, "-c", code],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env={"PATH": os.defpath, "PYTHONPATH": f"{ROOT}:{ROOT / 'tools'}", "PYTHONUTF8": "1"},
+            check=True,
+        ).stdout
+
+    shown = alike(readme)
+    assert alike(re.sub(r"(?m)^(Bound +)\d+", r"\g<1>9", readme)) == shown
+    assert alike(re.sub(r"(?m)^(Total +)\d+", r"\g<1>9", readme)) != shown
+    assert alike(readme.replace("12-01 → 12-29 ", "12-01 → 12-28 ", 1)) != shown
