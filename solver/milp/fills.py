@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +11,22 @@ Floats = npt.NDArray[np.float64]
 _SLACK = 1e-9
 
 
+class Owned(Enum):
+    """Who has the nodes that are owned: all, the kinds as far as they are used, or one run."""
+
+    BY_ALL = auto()
+    BY_KINDS = auto()
+    BY_RUN = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Fill:
     """Some blocks of some kinds on some machines, in some periods.
 
     `parts` are kinds with positions of their blocks. Together they are of several demands, all up
     at once; else they are kinds of one demand, of which one is used at most. Nodes of `gpus` GPUs
-    are rounded to whole ones.
+    are rounded to whole ones. Of one machine with owned nodes, `owned` says how those are counted;
+    `run` is the one whose gangs are counted where they are not for all.
     """
 
     machines: tuple[int, ...]
@@ -25,6 +35,13 @@ class Fill:
     periods: tuple[int, ...]
     parts: tuple[tuple[int, tuple[int, ...]], ...]
     is_together: bool
+    owned: Owned = Owned.BY_ALL
+    run: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether nothing is rounded: the machine is gone, or all that fills it."""
+        return not self.machines or not (self.parts or self.owned is Owned.BY_RUN)
 
     @property
     def what(self) -> "Fill":

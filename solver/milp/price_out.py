@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from solver.milp.firm_shares import firm_shares
 from solver.milp.price_nodes import NodePrices, flat_prices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
@@ -29,7 +30,6 @@ from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
 from solver.milp.tighten import tighter_fills
 from solver.milp.variables import Ints
-from solver.milp.work_prices import WorkPrices
 
 _Name = tuple[int, Configuration, tuple[float, ...]]
 Monotonic = Callable[[], float]
@@ -43,6 +43,7 @@ _MORE_MACHINES = 4
 _NEGLIGIBLE = 1e-6
 _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
+_SOLVES_AFTER_ROUNDING = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def relaxed_over_all(
     best: Relaxed | None = None
     rounded_usd = -math.inf if rounds_up else math.inf
     for _ in range(_MOST_ROUNDS):
-        found = _solved(market.sets, inside, market, ends_at - clock())
+        began = clock()
+        found = _solved(market.sets, inside, market, ends_at - began)
         if found is None:
             if inside.holds(market.everything):
                 return None
@@ -89,7 +91,8 @@ def relaxed_over_all(
         bound_usd = found.relaxed.bound_usd
         gains = bound_usd - rounded_usd > _ROUNDING_GAIN * abs(bound_usd)
         rounded_usd = bound_usd
-        if not gains or not market.round_up(found.program, ends_at, clock):
+        rounds_end_at = ends_at - _SOLVES_AFTER_ROUNDING * (clock() - began)
+        if not gains or not market.round_up(found.program, rounds_end_at, clock):
             break
     return best and replace(
         best, groups=inside.groups, options=inside.options, fills=market.sets.fills
@@ -141,7 +144,7 @@ class _Market:
             [kind.demand for kind in self.sets.kinds], np.array(kind_usd), most=_FIRST_KINDS
         ):
             chosen |= self._cheapest(number, machines)
-        option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs)
+        option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs, self.flat)
         owner = [option.run for option in self.sets.run_options]
         return _Inside(
             frozenset(chosen), frozenset(_first_of(owner, option_usd, most=_FIRST_OPTIONS))
@@ -171,7 +174,7 @@ class _Market:
         least_firm, least_spot = (
             side.min(axis=0) if len(side) else np.full(kind.blocks, np.inf) for side in (firm, spot)
         )
-        share = _firm_shares(kind, self.sets.hours, least_firm, least_spot)
+        share = firm_shares(kind, self.sets.hours, least_firm, least_spot)
         firm_part = np.where(share > 0, share * np.where(share > 0, least_firm, 0.0), 0.0)
         spot_part = np.where(share < 1, (1 - share) * np.where(share < 1, least_spot, 0.0), 0.0)
         used: set[int] = set()
@@ -224,7 +227,7 @@ class _Market:
             usd += prices.zones.usd(self.sets, members, up)
         return usd
 
-    def option_usd(self, firm: Floats, spot: Floats, work: WorkPrices | None = None) -> Floats:
+    def option_usd(self, firm: Floats, spot: Floats, prices: NodePrices) -> Floats:
         """Cost the run options: the cheapest periods of the window that finish the work."""
         usd = np.zeros(len(self.sets.run_options))
         for number, option in enumerate(self.sets.run_options):
@@ -232,9 +235,11 @@ class _Market:
                 option.machine, list(option.window)
             ]
             by_period = by_period * (option.nodes * self.sets.machines[option.machine].gpus)
+            if number in prices.fills.gang_usd:
+                by_period = by_period + prices.fills.gang_usd[number][list(option.window)]
             once = float(option.option.data_usd)
-            if work is not None:
-                more, more_once = work.option_usd(self.sets, number)
+            if prices.work is not None:
+                more, more_once = prices.work.option_usd(self.sets, number)
                 by_period, once = by_period + more, once + more_once
             usd[number] = np.sort(by_period)[: option.slots_needed].sum() + once
         return usd
@@ -247,23 +252,6 @@ class _Spread:
     usd: float
     used: set[int]
     beside_usd: dict[int, float]
-
-
-def _firm_shares(kind: Kind, hours: Floats, firm_usd: Floats, spot_usd: Floats) -> Floats:
-    """Give the part of each block that is firm: what must be, where it costs least beside spot."""
-    up = kind.up()
-    share = np.where(firm_usd <= spot_usd, 1.0, 0.0)
-    weight = up @ hours
-    missing = float(np.array(kind.firm_alone) @ hours - share @ weight)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        dearer = np.where(weight > 0, (firm_usd - spot_usd) / weight, np.inf)
-    for block in np.argsort(dearer, kind="stable"):
-        if missing <= _NEGLIGIBLE:
-            break
-        if share[block] < 1 and weight[block] > 0:
-            share[block] = min(1.0, missing / weight[block])
-            missing -= share[block] * weight[block]
-    return np.asarray(share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +365,8 @@ def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Pric
     if not len(owner):
         return _Priced(owner, value, value, beside_usd=value)
     run_usd = duals.of("run_choice")[owner]
-    penalty = market.option_usd(prices.gangs, prices.spot_gangs, prices.work) - run_usd
-    alone = market.option_usd(prices.alone, prices.spot_gangs, prices.work) - run_usd
+    penalty = market.option_usd(prices.gangs, prices.spot_gangs, prices) - run_usd
+    alone = market.option_usd(prices.alone, prices.spot_gangs, prices) - run_usd
     inside = np.array(sorted(duals.inside.options), dtype=np.int64)
     value[inside] = duals.solved.option_value
     penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)

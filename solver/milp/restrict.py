@@ -50,7 +50,7 @@ def _fills(
     """Keep of each fill what is still there."""
     for one in fills:
         moved = one.moved(machine_at, kind_at)
-        if moved.machines and moved.parts:
+        if not moved.is_empty:
             yield moved
 
 

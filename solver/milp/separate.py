@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from broker.domain.workload import Sharing
-from solver.milp.constraints.whole_nodes import rounding_of
-from solver.milp.fills import Fill
+from solver.milp.fills import Fill, Owned
 from solver.milp.program import Program
+from solver.milp.rounding import rounding_of
 from solver.milp.sets import Floats
 from solver.milp.variables import Block
 
@@ -19,9 +19,10 @@ _MOSTLY = (0.5, 0.999)
 """Blocks are looked at together of which so much is on the machines, as a share of their kind."""
 
 
-def missed_fills(program: Program, values: Floats) -> tuple[Fill, ...]:
+def missed_fills(program: Program, values: Floats, *, by_run: bool = False) -> tuple[Fill, ...]:
     """Give fills that need more whole nodes than a relaxed plan has, each with those periods.
 
+    `by_run` looks at each run's gangs beside owned nodes too, which gains less and takes longer.
     None where several kinds may serve a demand, or services and runs have nodes of their own.
     """
     sets = program.sets
@@ -29,7 +30,7 @@ def missed_fills(program: Program, values: Floats) -> tuple[Fill, ...]:
         return ()
     plan = _Plan(program, values)
     found = {}
-    for fill in plan.candidates():
+    for fill in plan.candidates(by_run=by_run):
         missed = plan.missed_nodes(fill) > _MISSED_NODES
         if missed.any():
             found[fill.what] = replace(fill, periods=tuple(np.flatnonzero(missed).tolist()))
@@ -44,29 +45,29 @@ class _Plan:
         columns = program.columns
         self.used = _of(values, columns.kind_used)
         self.replicas = _of(values, columns.replicas)
-        self.free = {
-            True: _of(values, columns.spot_nodes).copy(),
-            False: _of(values, columns.on_demand_nodes)
-            + np.array([machine.owned for machine in self.sets.machines], dtype=float),
+        self.bought = {
+            True: _of(values, columns.spot_nodes),
+            False: _of(values, columns.on_demand_nodes).copy(),
         }
         for number, one in enumerate(self.sets.committed):
-            bought = float(_of(values, columns.committed_nodes)[number])
-            self.free[False][one.machine] += bought * np.array(one.active, dtype=float)
-        gang_up = _of(values, columns.gang_up)
-        for number, option in enumerate(self.sets.run_options):
-            taken = self.free[option.option.candidate.on_spot]
-            taken[option.machine] -= option.nodes * gang_up[number]
+            nodes = float(_of(values, columns.committed_nodes)[number])
+            self.bought[False][one.machine] += nodes * np.array(one.active, dtype=float)
+        self.gang_up = _of(values, columns.gang_up)
         self.groups: dict[tuple[int, bool], dict[int, int]] = defaultdict(dict)
         for at, group in enumerate(self.sets.groups):
             self.groups[group.kind, group.on_spot][group.machine] = at
 
     def missed_nodes(self, fill: Fill) -> Floats:
         """Give by how much a fill needs more nodes than there are, by the shares of the plan."""
-        need = rounding_of(self.sets, fill)
-        missed = need.constant.copy()
-        for machine, share in zip(fill.machines, need.nodes, strict=True):
-            missed -= share * self.free[fill.on_spot][machine]
-        for (kind, own), used, blocks in zip(fill.parts, need.used, need.blocks, strict=True):
+        need, periods = rounding_of(self.sets, fill), list(fill.periods)
+        missed = need.nodes.constant.copy()
+        for machine, share in zip(fill.machines, need.nodes.nodes, strict=True):
+            missed -= share * self.bought[fill.on_spot][machine, periods]
+        for number, taken in need.gangs.items():
+            missed += taken * self.gang_up[number, periods]
+        for (kind, own), used, blocks in zip(
+            fill.parts, need.nodes.used, need.nodes.blocks, strict=True
+        ):
             missed += used * self.used[kind] + self._on(fill, kind)[list(own)] @ blocks
         return missed
 
@@ -76,7 +77,7 @@ class _Plan:
         groups = [own[one] for one in fill.machines if one in own]
         return np.asarray(self.replicas[groups].sum(axis=0))
 
-    def candidates(self) -> Iterator[Fill]:
+    def candidates(self, *, by_run: bool) -> Iterator[Fill]:
         """Look at each machine, at all of a demand, and at all that share machines."""
         for on_spot in (False, True):
             used = self._used_machines(on_spot=on_spot)
@@ -89,6 +90,35 @@ class _Plan:
                     yield from self._filled(
                         Fill(machines, gpus, on_spot, (), (), is_together=False), here
                     )
+        yield from self._on_owned(by_run=by_run)
+
+    def _on_owned(self, *, by_run: bool) -> Iterator[Fill]:
+        """Look at each machine with owned nodes, for each run that has gangs there."""
+        used = self._used_machines(on_spot=False)
+        periods = tuple(range(len(self.sets.periods)))
+        for number, machine in enumerate(self.sets.machines):
+            if not any(machine.owned):
+                continue
+            here = [demand for demand, own in used.items() if number in own]
+            runs = sorted(self._runs_on(number)) if by_run else []
+            empty = Fill((number,), machine.gpus, False, periods, (), is_together=False)
+            filled = list(self._filled(empty, here))
+            for one in filled:
+                if not one.is_together:
+                    yield replace(one, owned=Owned.BY_KINDS)
+            for run in runs:
+                for one in [empty, *filled]:
+                    yield replace(one, owned=Owned.BY_RUN, run=run)
+
+    def _runs_on(self, machine: int) -> set[int]:
+        """Give the runs that have a gang on firm nodes of a machine."""
+        return {
+            option.run
+            for number, option in enumerate(self.sets.run_options)
+            if option.machine == machine
+            and not option.option.candidate.on_spot
+            and self.gang_up[number].max(initial=0.0) > _USED
+        }
 
     def _used_machines(self, *, on_spot: bool) -> dict[int, set[int]]:
         """Give the machines that each demand uses."""

@@ -10,6 +10,7 @@ from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
 from solver.milp.linear import LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
+from solver.milp.rows import Rows
 from solver.milp.separate import missed_fills
 
 Monotonic = Callable[[], float]
@@ -18,7 +19,9 @@ _PATIENCE = 4
 _GAIN = 2e-4
 _BINDING = 1e-9
 _SHORTEST_S = 0.1
+_SLOW = 3
 _SLOWEST = 10
+"""How many times as long as the first a solve may take: from where the last ended, and anew."""
 
 
 def tighter_fills(
@@ -29,21 +32,8 @@ def tighter_fills(
     Rounds end where they gain little, or the time is up.
     """
     rounds = _Rounds(program)
-    usd: list[float] = []
-    first_s = 0.0
-    for _ in range(_MOST_ROUNDS):
-        began = clock()
-        left_s = ends_at - began
-        solved = rounds.solve(min(left_s, _SLOWEST * first_s) if first_s else left_s)
-        if solved is None:
-            break
-        first_s = first_s or max(clock() - began, _SHORTEST_S)
-        usd.append(solved.usd)
-        missed = missed_fills(program, solved.values)
-        is_stuck = len(usd) > _PATIENCE and usd[-1] - usd[-1 - _PATIENCE] < _GAIN * abs(usd[-1])
-        if not missed or is_stuck or clock() > ends_at:
-            break
-        rounds.add(missed)
+    for by_run in (False, True):
+        rounds.tighten(ends_at, clock, by_run=by_run)
     return rounds.binding()
 
 
@@ -52,7 +42,9 @@ class _Rounds:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.first_s = 0.0
         self.linear = LinearProgram(to_proto(program))
+        self.added: list[Rows] = []
         self.fills: list[tuple[Fill, int]] = []
         self.row_usd = np.zeros(0)
         families = {rows.family: len(rows.keys) for rows in program.families}
@@ -66,14 +58,51 @@ class _Rounds:
             self.fills.append((fill, start))
             start += len(fill.periods)
 
+    def tighten(self, ends_at: float, clock: Monotonic, *, by_run: bool) -> None:
+        """Add what is missed until that gains little; what a run's gangs miss only if asked for."""
+        usd: list[float] = []
+        for _ in range(_MOST_ROUNDS):
+            solved = self._solved_in_time(ends_at, clock)
+            if solved is None:
+                return
+            usd.append(solved.usd)
+            missed = missed_fills(self.program, solved.values, by_run=by_run)
+            least_usd = usd[-1] - _GAIN * abs(usd[-1])
+            is_stuck = len(usd) > _PATIENCE and usd[-1 - _PATIENCE] > least_usd
+            if not missed or is_stuck or clock() > ends_at:
+                return
+            self.add(missed)
+
+    def _solved_in_time(self, ends_at: float, clock: Monotonic) -> LinearPlan | None:
+        """Solve from where the last solve ended, or anew where that takes long."""
+        began = clock()
+        left_s = ends_at - began
+        if not self.first_s:
+            solved = self.solve(left_s)
+            self.first_s = max(clock() - began, _SHORTEST_S)
+            return solved
+        solved = self.solve(min(left_s, _SLOW * self.first_s))
+        if solved is None and clock() < ends_at:
+            self.begin_anew()
+            solved = self.solve(min(ends_at - clock(), _SLOWEST * self.first_s))
+        return solved
+
     def solve(self, limit_s: float) -> LinearPlan | None:
         plan = self.linear.solve(limit_s).plan
         if plan is not None:
             self.row_usd = plan.row_usd
         return plan
 
+    def begin_anew(self) -> None:
+        """Forget where the last solve ended: many new rows may lead it in circles."""
+        self.linear = LinearProgram(to_proto(self.program))
+        for rows in self.added:
+            self.linear.add(rows)
+
     def add(self, fills: tuple[Fill, ...]) -> None:
-        self.linear.add(whole_nodes(replace(self.program.sets, fills=fills), self.program.columns))
+        rows = whole_nodes(replace(self.program.sets, fills=fills), self.program.columns)
+        self.added.append(rows)
+        self.linear.add(rows)
         for fill in fills:
             self.fills.append((fill, self.rows))
             self.rows += len(fill.periods)

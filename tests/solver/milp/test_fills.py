@@ -1,6 +1,7 @@
 """Whole nodes: rounding what blocks of replicas fill cuts off parts of nodes, and no plan."""
 
 import itertools
+import math
 import random
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gang_cases import gang_case
 from inline_snapshot import snapshot
 from random_cases import random_case
 from rows_text import rows_text
@@ -18,7 +20,7 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from solver.milp.build import build_sets
-from solver.milp.fills import Fill, Floats, Rounded, joined, rounded
+from solver.milp.fills import Fill, Floats, Owned, Rounded, joined, rounded
 from solver.milp.optimize import has_hopeless_workload
 from solver.milp.program import build_program
 from solver.milp.sets import Sets
@@ -33,11 +35,27 @@ def test_rows_of_whole_nodes() -> None:
     program = build_program(replace(sets, fills=(ONE_OF_BOTH,)))
     assert rows_text(program, "whole_nodes") == snapshot("""\
 whole_nodes[0,0]: -1 <= +1 on_demand_nodes[0,0] +1 committed_nodes[0] +1 committed_nodes[1]
-    -1 gang_up[1,0] +1 on_demand_nodes[1,0] -2 gang_up[0,0] +1 kind_used[0] -1 replicas[0,0]
+    +1 on_demand_nodes[1,0] -2 gang_up[0,0] -1 gang_up[1,0] +1 kind_used[0] -1 replicas[0,0]
     -1 replicas[0,1] -1 replicas[0,2] -1 replicas[2,0] -1 replicas[2,1] -1 replicas[2,2]
 whole_nodes[0,1]: 0 <= +1 on_demand_nodes[0,1] +1 committed_nodes[0] +1 committed_nodes[1]
-    -1 gang_up[1,1] +1 on_demand_nodes[1,1] -2 gang_up[0,1] +1 kind_used[0] -1 replicas[0,0]
+    +1 on_demand_nodes[1,1] -2 gang_up[0,1] -1 gang_up[1,1] +1 kind_used[0] -1 replicas[0,0]
     -1 replicas[0,1] -1 replicas[0,2] -1 replicas[2,0] -1 replicas[2,1] -1 replicas[2,2]
+""")
+
+
+def test_rows_of_owned_nodes() -> None:
+    """One of the two nodes that the blocks need is owned: by the kind alone, or by `tune`."""
+    sets = build_sets(two_by_two(max_groups=1))
+    of_kind = replace(ONE_OF_BOTH, machines=(0,), periods=(0,), owned=Owned.BY_KINDS)
+    of_tune = replace(of_kind, owned=Owned.BY_RUN, run=0)
+    alone = replace(of_tune, parts=())
+    program = build_program(replace(sets, fills=(of_kind, of_tune, alone)))
+    assert rows_text(program, "whole_nodes") == snapshot("""\
+whole_nodes[0,0]: 0 <= +1 on_demand_nodes[0,0] +1 committed_nodes[0] +1 committed_nodes[1]
+    +2 kind_used[0] -1 replicas[0,0] -1 replicas[0,1] -1 replicas[0,2]
+whole_nodes[1,0]: -1 <= +1 on_demand_nodes[0,0] +1 committed_nodes[0] +1 committed_nodes[1]
+    -1 gang_up[1,0] +1 kind_used[0] -1 replicas[0,0] -1 replicas[0,1] -1 replicas[0,2]
+whole_nodes[2,0]: 0 <= +1 on_demand_nodes[0,0] +1 committed_nodes[0] +1 committed_nodes[1]
 """)
 
 
@@ -66,6 +84,7 @@ def test_a_relaxed_fleet_that_holds_part_of_a_node_is_cut_off() -> None:
 
 def test_fills_change_no_optimal_cost() -> None:
     changed = found = 0
+    owned: set[Owned] = set()
     for sets in _drawn():
         program = build_program(sets)
         fills = tighter_fills(program, time.monotonic() + 60)
@@ -74,7 +93,33 @@ def test_fills_change_no_optimal_cost() -> None:
         least_usd = objective_usd(with_fills, solution_of(with_fills))
         found += bool(fills)
         changed += usd != least_usd and not same_cost(usd, least_usd)
+        owned |= {fill.owned for fill in fills}
     assert found > 10
+    assert owned == set(Owned)
+    assert changed == 0
+
+
+def test_every_fill_of_owned_nodes_holds_in_every_plan() -> None:
+    """Also those that no relaxed plan misses: each run's, with the blocks of each kind or none."""
+    changed = tried = 0
+    for seed in range(30):
+        sets = build_sets(gang_case(seed))
+        periods = tuple(range(len(sets.periods)))
+        blocks = [tuple(range(kind.blocks)) for kind in sets.kinds]
+        parts = [(), *(((number, own),) for number, own in enumerate(blocks))]
+        empty = Fill((0,), sets.machines[0].gpus, False, periods, (), is_together=False)
+        fills = [
+            replace(empty, parts=own, owned=Owned.BY_RUN, run=run)
+            for own in parts
+            for run in range(len(sets.runs))
+        ] + [replace(empty, parts=own, owned=Owned.BY_KINDS) for own in parts[1:]]
+        usd, least_usd = (
+            objective_usd(program, solution_of(program))
+            for program in (build_program(sets), build_program(replace(sets, fills=tuple(fills))))
+        )
+        tried += usd < math.inf
+        changed += usd != least_usd and not same_cost(usd, least_usd)
+    assert tried > 20
     assert changed == 0
 
 
@@ -117,6 +162,7 @@ def _drawn() -> Iterator[Sets]:
         *(random_case(seed, machines=(4, 6)) for seed in range(25)),
         *(shared_case(seed) for seed in range(8)),
         *(wide_case(seed) for seed in range(4)),
+        *(gang_case(seed) for seed in range(20)),
     ]
     for one in cases:
         policy = one.workloads.policy.model_copy(update={"max_groups": 1})

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gang_cases import gang_case
 from random_cases import random_case
 from shared_cases import shared_case
 from solving import EXACT, objective_usd, solution_of
@@ -38,6 +39,7 @@ def drawn() -> Iterator[Sets]:
         *(random_case(seed, machines=(4, 6)) for seed in range(40)),
         *(shared_case(seed) for seed in SHARED_SEEDS),
         *(wide_case(seed) for seed in range(6)),
+        *(gang_case(seed) for seed in range(12)),
     ]
     for one in cases:
         sets = build_sets(one_kind(one))
