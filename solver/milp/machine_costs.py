@@ -153,8 +153,7 @@ class MachineCosts:
         """Give the cost of each layer, and which commitment it is under; −1 for none."""
         counts = needed.astype(np.int64)
         hours = _hours_at_least(counts, self.hours)
-        with np.errstate(invalid="ignore"):
-            cost = np.where(hours > 0, one.rent_usd * hours, 0.0)
+        cost = _rent(one, hours)
         chosen = np.full(len(cost), -1)
         for place, commitment in enumerate(one.commitments):
             most = commitment.most
@@ -168,12 +167,18 @@ class MachineCosts:
             if not commitment.is_whole:
                 held = _hours_at_least(counts, commitment.active_hours)
                 beyond = hours[:layers] - held[:layers]
-            with np.errstate(invalid="ignore"):
-                usd = commitment.usd + np.where(beyond > _SLACK, one.rent_usd * beyond, 0.0)
+            usd = commitment.usd + _rent(one, beyond)
             better = usd < cost[:layers]
             cost[:layers][better] = usd[better]
             chosen[:layers][better] = place
         return cost, chosen
+
+
+def _rent(one: _Machine, hours: Floats) -> Floats:
+    """Give the rent of hours of each layer; infinity where there is nothing to rent."""
+    if math.isinf(one.rent_usd):
+        return np.where(hours > _SLACK, math.inf, 0.0)
+    return one.rent_usd * hours
 
 
 def _most(nodes: int | None) -> float:
