@@ -6,13 +6,14 @@ pay for it. Firm nodes are all but spot.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
 from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.domain.offer import Offer
 from broker.domain.quantities import HOURS_PER_MONTH
+from broker.domain.surcharge import paid
 from broker.domain.workload import Workloads
 
 MONTHS_PER_YEAR = 12
@@ -72,6 +73,8 @@ class Case:
 
     `offers` are plannable: allowed by the policy, fresh, placed, with whole GPUs, one key each.
     `machines` gives the hardware and place of every machine through one of its offers.
+    `listed` is empty until `with_surcharges`: then it has the offers as they are sold, by key, and
+    those in `offers` are at what is paid for them.
     """
 
     workloads: Workloads
@@ -80,6 +83,24 @@ class Case:
     serving: tuple[ServingOption, ...]
     training: tuple[TrainingOption, ...]
     owned: tuple[OwnedNodes, ...]
+    listed: Mapping[str, Offer] = field(default_factory=dict)
+
+
+def with_surcharges(case: Case) -> Case:
+    """Price all offers at what is paid for them, with the policy's surcharges; once.
+
+        paid usd_per_hour[o] = usd_per_hour[o] · (1 + Σ rate[n], n ∈ surcharges on o)
+
+    So is the upfront part. Whatever compares or adds up prices then does so as they are paid.
+    """
+    surcharges = case.workloads.policy.surcharges
+    if not surcharges or case.listed:
+        return case
+    return replace(
+        case,
+        offers=tuple(paid(offer, surcharges) for offer in case.offers),
+        listed={offer.key: offer for offer in case.offers},
+    )
 
 
 def breakeven_utilization(offer: Offer, on_demand: Offer | None, trend_per_year: float) -> float:

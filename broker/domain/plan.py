@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import Frozen, Instant, Usd
+from broker.domain.surcharge import paid_by_key
 from broker.domain.workload import Workloads
 
 SCHEMA = "gpubroker.plan/1"
@@ -86,10 +87,11 @@ class SavingsPlan(Frozen):
 class Purchase(Frozen):
     """Nodes of one offer: what to reserve, book, rent, bid for, or take from what is owned.
 
-    `usd` is the cost inside the horizon. A commitment is charged for its hours inside the horizon
-    with its share of the upfront; the cost of the rest of its term is `later_usd`, paid by the hour
-    or with the `upfront_usd`, which is the cash due at the start. A capacity block is paid whole at
-    once, hours after the horizon included: `usd` and `upfront_usd` are both that price.
+    `usd` is the cost inside the horizon, surcharges of the policy included. A commitment is charged
+    for its hours inside the horizon with its share of the upfront; the cost of the rest of its term
+    is `later_usd`, paid by the hour or with the `upfront_usd`, which is the cash due at the start.
+    A capacity block is paid whole at once, hours after the horizon included: `usd` and
+    `upfront_usd` are both that price.
 
     A savings plan is a purchase without nodes: `savings` says what is promised, and `offer` is one
     of its rates. Of the on-demand nodes that it covers, `covered_node_hours` are not charged again.
@@ -158,7 +160,9 @@ class TrainingAssignment(Frozen):
 class Term(StrEnum):
     """The named terms of the objective; a cost line is one of them.
 
-    `over_budget` is what exceeding a soft budget counts as: nobody bills it.
+    `surcharge` is what the policy's surcharges add to the price of a purchase, whose other lines
+    are at the offer's price. `over_budget` is what exceeding a soft budget counts as: nobody bills
+    it.
     """
 
     ON_DEMAND = "on_demand"
@@ -170,6 +174,7 @@ class Term(StrEnum):
     OWNED = "owned"
     EGRESS = "egress"
     STORAGE = "storage"
+    SURCHARGE = "surcharge"
     OVER_BUDGET = "over_budget"
 
 
@@ -257,6 +262,11 @@ class Plan(Frozen):
     warnings: tuple[str, ...]
     workloads: Workloads
     offers: tuple[Offer, ...]
+
+    @property
+    def paid_offers(self) -> dict[str, Offer]:
+        """Give the offers by key at what is paid for them, surcharges of the policy included."""
+        return paid_by_key(self.offers, self.workloads.policy.surcharges)
 
     @property
     def is_undecided(self) -> bool:

@@ -24,6 +24,7 @@ from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import Payment, PriceKind
 from broker.domain.parts import Count, DataSet, Name, Positive, Window
 from broker.domain.quantities import Duration, Frozen, Instant, Share, Usd
+from broker.domain.surcharge import Surcharge
 
 SCHEMA = "gpubroker.workloads/1"
 _SHARE_SLACK = 1e-6
@@ -88,7 +89,7 @@ class Policy(Frozen):
     `approvals` is how many different persons must approve a plan before anything of it is bought.
     `churn` says when a night acts on a better plan; it changes no plan.
     `budgets` are further caps, on parts of the plan, by the hour, or soft. `coverage` sets targets
-    for commitments and spot.
+    for commitments and spot. `surcharges` are paid beside the price of some nodes.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -106,6 +107,16 @@ class Policy(Frozen):
     approvals: Annotated[int, Field(ge=1, le=5)] = 1
     churn: Churn = Churn()
     coverage: CoveragePolicy = CoveragePolicy()
+    surcharges: tuple[Surcharge, ...] = ()
+
+    @model_validator(mode="after")
+    def _promises_have_one_price(self) -> Self:
+        if self.surcharges and self.commitments.savings_plans:
+            raise ValueError(
+                "surcharges and commitments.savings_plans cannot be had together: a promise covers "
+                "machines with and without a surcharge; turn savings_plans off"
+            )
+        return self
 
 
 class Quota(Frozen):

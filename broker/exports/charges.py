@@ -77,16 +77,16 @@ def charges(plan: Plan) -> tuple[Charge, ...]:
     """
     listed = {
         offer.machine: offer.usd_per_hour
-        for offer in plan.offers
+        for offer in plan.paid_offers.values()
         if offer.price_kind is PriceKind.ON_DEMAND
     }
-    fees = {
-        line.subject: line.usd for line in plan.cost_lines if line.term is Term.COMMITMENT_HOURS
-    }
+    by_hour = {line.subject for line in plan.cost_lines if line.term is Term.COMMITMENT_HOURS}
     return tuple(
         charge
         for line in lines(plan)
-        for charge in _of_line(line, _list_price(line.offer, listed), fees.get(line.id, _ZERO))
+        for charge in _of_line(
+            line, _list_price(line.offer, listed), _fee_usd(line) if line.id in by_hour else _ZERO
+        )
     ) + tuple(one for charge in (_of_savings_plans(plan), _data(plan)) for one in charge)
 
 
@@ -190,6 +190,10 @@ def _upfront(line: Line) -> Charge:
         effective_usd=_ZERO,
         line=line,
     )
+
+
+def _fee_usd(line: Line) -> Decimal:
+    return _usd(Fraction(line.offer.usd_per_hour) * Fraction(line.purchase.node_hours))
 
 
 def _fees(line: Line, fee_usd: Decimal) -> Iterator[Charge]:

@@ -55,7 +55,10 @@ class TrainingShare:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One purchase that has nodes: its offer, and the parts of services and runs on them."""
+    """One purchase that has nodes: its offer, and the parts of services and runs on them.
+
+    The offer is at what is paid for it, with the policy's surcharges.
+    """
 
     purchase: Purchase
     offer: Offer
@@ -90,7 +93,7 @@ class Line:
 
 def lines(plan: Plan) -> tuple[Line, ...]:
     """Join each purchase that has nodes with its offer and its work, in the plan's order."""
-    offers = {offer.key: offer for offer in plan.offers}
+    offers = plan.paid_offers
     parts = tuple(shared_out(plan))
     by_share = _by_share(parts)
     homes = _homes(parts)

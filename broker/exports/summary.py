@@ -21,6 +21,7 @@ _TERMS = {
     Term.OWNED: "owned nodes",
     Term.EGRESS: "egress of data and weights",
     Term.STORAGE: "storage of data and weights",
+    Term.SURCHARGE: "surcharges on nodes",
     Term.OVER_BUDGET: "over soft budgets, not billed",
 }
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from broker.domain.certifications import certification_code
 from broker.domain.horizon import Horizon
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, Payment, PriceKind
+from broker.domain.place_names import provider_names, region_names
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.savings import savings_plan_of
 from broker.domain.workload import AllowDeny, Policy
@@ -16,8 +17,6 @@ __all__ = [
     "PLANNED_KINDS",
     "Freshness",
     "is_allowed_region",
-    "provider_names",
-    "region_names",
     "why_no_block",
     "why_not",
 ]
@@ -58,22 +57,6 @@ def why_no_block(offer: Offer, horizon: Horizon) -> str | None:
     if block.book_ahead_days is not None and offer.provenance.observed_at + ahead < first_at:
         return "block cannot be booked that far ahead"
     return None
-
-
-def provider_names(offer: Offer) -> frozenset[str]:
-    """Name whom a policy on providers may mean: the provider, or its tier; in lower case."""
-    return frozenset({offer.provider.lower(), f"{offer.provider}:{offer.tier}".lower()})
-
-
-def region_names(offer: Offer) -> frozenset[str]:
-    """Name what a policy on regions may mean, in lower case.
-
-    That is the continent, country, region, provider/region or partition.
-    """
-    place = offer.place
-    names = {place.region, f"{offer.provider}/{place.region}", place.partition}
-    names |= {one for one in (place.continent, place.country) if one is not None}
-    return frozenset(name.lower() for name in names)
 
 
 def is_allowed_region(offer: Offer, regions: AllowDeny) -> bool:

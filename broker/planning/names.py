@@ -10,8 +10,9 @@ from difflib import get_close_matches
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer
+from broker.domain.place_names import provider_names, region_names
+from broker.domain.surcharge import Surcharge
 from broker.domain.workload import Quota, Workloads
-from broker.planning.filters import provider_names, region_names
 from broker.specs.load import Specs
 from solver.milp.constraints.quota import is_under
 
@@ -47,6 +48,7 @@ def _providers(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> I
         (f"quotas[{number}].provider", quota.provider)
         for number, quota in enumerate(workloads.quotas)
     ]
+    given += _of_surcharges(workloads.policy.surcharges, "providers")
     given += [
         (f"policy.budgets[{number}].provider", budget.provider)
         for number, budget in enumerate(workloads.policy.budgets)
@@ -64,6 +66,14 @@ def _providers(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> I
         yield f"{where}: no provider is called {name!r} in this catalog"
 
 
+def _of_surcharges(surcharges: Sequence[Surcharge], key: str) -> list[tuple[str, str]]:
+    return [
+        (f"policy.surcharges[{number}].{key}", name)
+        for number, one in enumerate(surcharges)
+        for name in (one.providers if key == "providers" else one.regions)
+    ]
+
+
 def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Iterator[str]:
     known = {name for offer in offers for name in region_names(offer)}
     countries = specs.places.countries
@@ -73,6 +83,7 @@ def _regions(workloads: Workloads, offers: Sequence[Offer], specs: Specs) -> Ite
     policy = workloads.policy.regions
     given = [("policy.regions.allow", name) for name in policy.allow]
     given += [("policy.regions.deny", name) for name in policy.deny]
+    given += _of_surcharges(workloads.policy.surcharges, "regions")
     for where, name in given:
         if name.lower() in known:
             continue

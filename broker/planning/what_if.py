@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.place_names import provider_names
 from broker.domain.workload import Workloads
 from broker.planning.catalog_view import CatalogView
-from broker.planning.filters import provider_names
 from broker.planning.nearest import unknown
 from broker.planning.price_changes import with_price
 from broker.planning.tree import Tree, names_in, value_at, with_value

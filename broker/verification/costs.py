@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
 from broker.domain.case import committed_hours
-from broker.domain.offer import PriceKind
+from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Term
 from broker.domain.savings import upfront_share
 from broker.verification.budgets import overruns
@@ -45,6 +46,7 @@ def purchase_cost(facts: Facts) -> Iterator[Finding]:
                    later_usd = promised × (term_h − those hours)
         owned      0
 
+    Prices are those paid: the offer's times 1 + the rates of the policy's surcharges on it.
     `node_hours` are those of the steps, inside the horizon and in whole slots.
     """
     for one in facts.bought:
@@ -136,6 +138,10 @@ def _promised(facts: Facts, one: Bought, usd_per_hour: Fraction) -> _Owed:
 def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
     for one in facts.bought:
         purchase = one.purchase
+        surcharge = _owed(facts, one).usd - _owed(facts, replace(one, offer=_sold(facts, one))).usd
+        if surcharge:
+            yield (Term.SURCHARGE, purchase.id), surcharge
+        sold_usd = purchase.usd - surcharge
         if purchase.savings is not None:
             upfront_usd = to_micro_usd(Fraction(purchase.usd) * upfront_share(one.offer))
             yield (Term.SAVINGS_PLAN, purchase.id), purchase.usd - upfront_usd
@@ -144,8 +150,13 @@ def _purchase_lines(facts: Facts) -> Iterator[tuple[tuple[Term, str], Decimal]]:
         if not one.is_committed or one.is_block:
             term = _TERMS.get(purchase.price_kind)
             if term:
-                yield (term, purchase.id), purchase.usd
+                yield (term, purchase.id), sold_usd
             continue
-        hours_usd = to_micro_usd(Fraction(one.offer.usd_per_hour) * node_hours_of(purchase.steps))
+        hourly = Fraction(_sold(facts, one).usd_per_hour)
+        hours_usd = to_micro_usd(hourly * node_hours_of(purchase.steps))
         yield (Term.COMMITMENT_HOURS, purchase.id), hours_usd
-        yield (Term.UPFRONT, purchase.id), purchase.usd - hours_usd
+        yield (Term.UPFRONT, purchase.id), sold_usd - hours_usd
+
+
+def _sold(facts: Facts, one: Bought) -> Offer:
+    return facts.sold.get(one.offer.key, one.offer)

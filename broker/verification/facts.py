@@ -1,6 +1,7 @@
 """What every rule looks at: the plan's parts spread over the slots, joined to the case's figures.
 
-Prices, rates and hardware are the case's; only counts, times and claims are the plan's.
+Prices, rates and hardware are the case's; only counts, times and claims are the plan's. Prices are
+those that are paid, with the policy's surcharges.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.domain.traffic import loads_by_size
 from broker.domain.workload import Service
+from broker.verification.surcharges import at_paid_prices
 from broker.verification.timeline import Array, Timeline, as_float, timeline_of
 
 COMMITTED = frozenset({PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.CAPACITY_BLOCK})
@@ -82,7 +84,8 @@ class Facts:
     """A plan and its case, prepared once for all rules.
 
     `bought` leaves out purchases of offers that the case does not have; `inputs` refuses those.
-    The load is by service, then slot and size class; `on_demand` is by machine.
+    The load is by service, then slot and size class; `on_demand` is by machine. `sold` are the
+    offers by key as they are sold, without surcharges.
     """
 
     plan: Plan
@@ -95,6 +98,7 @@ class Facts:
     gangs: tuple[Gang, ...]
     load_requests_per_s: Mapping[str, Array]
     on_demand: Mapping[str, Offer]
+    sold: Mapping[str, Offer]
 
     def gpus_per_node(self, machine: str) -> int:
         """Count the whole GPUs of a node; none for a machine that the case does not have."""
@@ -151,6 +155,8 @@ class Facts:
 
 def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: str | None) -> Facts:
     """Spread the plan over the slots and join it to the case."""
+    sold = {offer.key: offer for offer in (*case.machines.values(), *case.offers)}
+    case = at_paid_prices(case)
     horizon = case.workloads.horizon
     timeline = timeline_of(horizon)
     return Facts(
@@ -169,6 +175,7 @@ def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: st
         on_demand={
             offer.machine: offer for offer in case.offers if offer.price_kind is PriceKind.ON_DEMAND
         },
+        sold=sold,
     )
 
 

@@ -23,10 +23,8 @@ def inputs(facts: Facts) -> Iterator[Finding]:
 
 def offers(facts: Facts) -> Iterator[Finding]:
     """Hold every offer that the plan embeds to the case's offer of the same key."""
-    case = facts.case
-    known = {offer.key: offer for offer in (*case.machines.values(), *case.offers)}
     for offer in facts.plan.offers:
-        right = known.get(offer.key)
+        right = facts.sold.get(offer.key)
         if right is None:
             yield Finding(offer.key, "the catalog has no plannable offer of this key")
         elif offer != right:

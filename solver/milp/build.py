@@ -15,6 +15,7 @@ from broker.domain.case import (
     ServingOption,
     breakeven_utilization,
     committed_hours,
+    with_surcharges,
 )
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
@@ -45,7 +46,8 @@ MOST_BLOCKS = 24
 
 
 def build_sets(case: Case) -> Sets:
-    """Read the sets off a case; options of machines that the case lacks are an error."""
+    """Read the sets off a case, at paid prices; options of machines that it lacks are an error."""
+    case = with_surcharges(case)
     slots = case.workloads.horizon.slots()
     demands = demands_by_slot(case)
     windows = {offer.key: block_windows(case, offer) for offer in case.offers}

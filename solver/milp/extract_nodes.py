@@ -126,10 +126,15 @@ def _whole(values: Floats, block: Block) -> Ints:
 
 
 def cost_lines(bought: Sequence[Purchase], offers: dict[str, Offer]) -> tuple[CostLine, ...]:
-    """Write what is bought as dollars: one line a purchase and term of the objective."""
+    """Write what is bought as dollars: one line a purchase and term of the objective.
+
+    `offers` are as they are sold; what is paid beside that is a line of its own.
+    """
     lines: list[CostLine] = []
     for purchase in bought:
-        lines.extend(_lines_of(purchase, offers[purchase.offer]))
+        own = tuple(_lines_of(purchase, offers[purchase.offer]))
+        beside = purchase.usd - sum((line.usd for line in own), Decimal(0))
+        lines += (*own, CostLine(term=Term.SURCHARGE, subject=purchase.id, usd=beside))
     return tuple(line for line in lines if line.usd)
 
 
@@ -139,9 +144,10 @@ def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
         yield CostLine(term=Term.SAVINGS_PLAN, subject=purchase.id, usd=purchase.usd - rest)
         yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
         return
+    sold_usd = _sold_usd(purchase, offer)
     if purchase.price_kind in (PriceKind.RESERVED, PriceKind.CONTRACT):
         hourly = quantize_usd(offer.usd_per_hour * purchase.node_hours)
-        rest = purchase.usd - hourly
+        rest = sold_usd - hourly
         yield CostLine(term=Term.COMMITMENT_HOURS, subject=purchase.id, usd=hourly)
         yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
         return
@@ -151,7 +157,26 @@ def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
         PriceKind.CAPACITY_BLOCK: Term.CAPACITY_BLOCK,
         PriceKind.OWNED: Term.OWNED,
     }
-    yield CostLine(term=terms[purchase.price_kind], subject=purchase.id, usd=purchase.usd)
+    yield CostLine(term=terms[purchase.price_kind], subject=purchase.id, usd=sold_usd)
+
+
+def _sold_usd(purchase: Purchase, offer: Offer) -> Decimal:
+    """Charge a purchase at the price of its offer."""
+    if purchase.price_kind is PriceKind.OWNED:
+        return Decimal(0)
+    nodes = max(step.nodes for step in purchase.steps)
+    if purchase.block is not None:
+        return quantize_usd(offer.usd_per_hour * purchase.block.length_h * nodes)
+    if offer.commitment is not None:
+        return _inside_usd(offer, purchase.node_hours, nodes)
+    return quantize_usd(offer.usd_per_hour * (purchase.node_hours - purchase.covered_node_hours))
+
+
+def _inside_usd(offer: Offer, hours: Decimal, nodes: int) -> Decimal:
+    """Charge committed nodes for their hours inside the horizon, the upfront part with them."""
+    upfront = (offer.commitment.upfront_usd if offer.commitment else Decimal(0)) * nodes
+    inside = hours / nodes / committed_hours(offer)
+    return quantize_usd(offer.usd_per_hour * hours + upfront * inside)
 
 
 def _decimal(exact: Fraction) -> Decimal:
@@ -208,7 +233,7 @@ def _commitment(sets: Sets, one: Committed, nodes: int) -> Purchase:
         price_kind=offer.price_kind,
         steps=steps,
         node_hours=hours,
-        usd=quantize_usd(offer.usd_per_hour * hours + upfront * inside),
+        usd=_inside_usd(offer, hours, nodes),
         upfront_usd=quantize_usd(upfront),
         later_usd=quantize_usd(later),
         breakeven_utilization=one.breakeven_utilization,

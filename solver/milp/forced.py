@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from broker.domain.case import Case
+from broker.domain.case import Case, with_surcharges
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Sharing
 from solver.milp.optimize import Optimum
@@ -52,6 +52,7 @@ def case_for(case: Case, key: str) -> Case:
     With this machine among those that others may move to, work that is moved there could make its
     replicas idle, which no plan may have.
     """
+    case = with_surcharges(case)
     machine = machine_of(case, key)
     others = replace(
         case,

@@ -252,7 +252,7 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     training = training_assignments(sets, work)
     bought = purchases(program, solution.values, work)
     offers = {offer.key: offer for offer in sets.case.machines.values()}
-    offers |= {offer.key: offer for offer in sets.case.offers}
+    offers |= {offer.key: offer for offer in sets.case.offers} | dict(sets.case.listed)
     lines = cost_lines(bought, offers) + data_lines(sets.case, serving, training)
     lines += overrun_lines(sets.case, bought, (serving, training), lines)
     total = sum((line.usd for line in lines), Decimal(0))

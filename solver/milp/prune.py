@@ -18,7 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from broker.domain.case import Case, ServingOption, TrainingOption, committed_hours
+from broker.domain.case import (
+    Case,
+    ServingOption,
+    TrainingOption,
+    committed_hours,
+    with_surcharges,
+)
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.beyond_cost import is_about_more
@@ -79,6 +85,7 @@ def prune(case: Case) -> Pruned:
 
     Nothing is dropped where a rule asks for more than little money in all: see `is_about_more`.
     """
+    case = with_surcharges(case)
     if is_about_more(case) or has_targets(case):
         return Pruned(case, {})
     case = replace(case, offers=_undominated_commitments(case))

@@ -104,6 +104,18 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ),
         (
             "services:",
+            "policy: {surcharges: [{rate: 0}]}\nservices:",
+            ["policy.surcharges[0].rate"],
+            "greater than 0",
+        ),
+        (
+            "services:",
+            "policy: {surcharges: [{rate: 0.1}], commitments: {savings_plans: true}}\nservices:",
+            ["surcharges and commitments.savings_plans cannot be had together"],
+            "turn savings_plans off",
+        ),
+        (
+            "services:",
             "policy: {budget_usd_per_month: -5}\nservices:",
             ["policy.budget_usd_per_month", "-5"],
             "greater than or equal to 0",

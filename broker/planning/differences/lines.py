@@ -9,6 +9,7 @@ from fractions import Fraction
 from broker.domain.case import committed_hours
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import NodeStep, Plan, Purchase
+from broker.domain.surcharge import paid, paid_by_key
 from broker.reports.diff_view import LineRow
 from broker.verification.costs import to_micro_usd
 from broker.verification.timeline import node_hours_of
@@ -48,7 +49,8 @@ def line_rows(old: Plan, new: Plan, new_prices: Mapping[str, Offer]) -> tuple[Li
     window = Window.of(old, new)
     before = {one.id: one for one in old.purchases}
     after = {one.id: one for one in new.purchases}
-    old_prices = {offer.key: offer for offer in old.offers}
+    old_prices = old.paid_offers
+    new_prices = paid_by_key(new_prices.values(), new.workloads.policy.surcharges)
     rows = [
         _row(
             line,
@@ -94,12 +96,16 @@ def promised_usd(purchase: Purchase, window: Window) -> Decimal | None:
 
 
 def price_changes(old: Plan, new_prices: Mapping[str, Offer]) -> Iterator[tuple[str, Decimal]]:
-    """Give what the new price adds to each old purchase whose offer still has one."""
+    """Give what the new price adds to each old purchase whose offer still has one.
+
+    Surcharges are those of the old plan.
+    """
     for one in old.purchases:
         if one.price_kind is PriceKind.OWNED:
             yield one.id, Decimal(0)
         elif one.offer in new_prices:
-            yield one.id, repriced_usd(one, new_prices[one.offer]) - one.usd
+            price = paid(new_prices[one.offer], old.workloads.policy.surcharges)
+            yield one.id, repriced_usd(one, price) - one.usd
 
 
 def _row(

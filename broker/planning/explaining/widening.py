@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.place_names import provider_names
 from broker.domain.plan import Purchase
 from broker.domain.workload import AllowDeny, Policy
 from broker.planning.explaining.probing import Prober, Steps
 from broker.planning.explaining.rules import Rule
-from broker.planning.filters import is_allowed_region, provider_names
+from broker.planning.filters import is_allowed_region
 from broker.planning.searches import Search
 
 

@@ -22,6 +22,7 @@ from broker.domain.plan import (
     Term,
     TrainingAssignment,
 )
+from broker.domain.surcharge import paid_by_key
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 from broker.planning.nightly.data_window import storage_lines
 from broker.verification.check import check
@@ -109,7 +110,7 @@ def _with_bought(case: Case, plan: Plan, bought: frozenset[str]) -> Case:
 def _as_of_tonight(plan: Plan, case: Case) -> Plan:
     horizon = case.workloads.horizon
     whole = Window(horizon.start, horizon.end)
-    prices = {offer.key: offer for offer in case.offers}
+    prices = paid_by_key(case.offers, case.workloads.policy.surcharges)
     purchases = tuple(_repriced(one, prices, whole) for one in plan.purchases)
     wanted = {one.name for one in case.workloads.services}
     runs = {one.name for one in case.workloads.runs}

@@ -12,6 +12,7 @@ from decimal import Decimal
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase
+from broker.domain.surcharge import paid_by_key
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 from broker.planning.nightly.data_window import egress, egress_after, storage
 
@@ -71,9 +72,10 @@ def costs_of(
 
     `owed` are the lines of the plan in force that are bought commitments.
     """
-    known = {offer.key: offer for offer in in_force.offers} | dict(prices)
+    surcharges = made.workloads.policy.surcharges
+    known = in_force.paid_offers | paid_by_key(prices.values(), surcharges)
     before = {one.id: _usd(one, known, window) for one in in_force.purchases}
-    known |= {offer.key: offer for offer in made.offers}
+    known |= made.paid_offers
     after = {one.id: _usd(one, known, window) for one in made.purchases}
     for line in owed & before.keys():
         after[line] = max(before[line], after.get(line, _NOTHING))
@@ -84,7 +86,7 @@ def costs_of(
 
 def first_costs(made: Plan, window: Window) -> Costs:
     """Charge tonight's plan where there is none in force."""
-    prices = {offer.key: offer for offer in made.offers}
+    prices = made.paid_offers
     after = {one.id: _usd(one, prices, window) for one in made.purchases}
     return Costs({}, after | egress(made, window) | storage(made, window))
 

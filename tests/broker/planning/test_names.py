@@ -58,6 +58,10 @@ def test_names_that_mean_something_are_silent(
             "policy.regions.deny: no place is called 'the-moon' in this catalog",
         ),
         (
+            "policy: {surcharges: [{rate: 0.1, regions: [us, the-moon]}]}",
+            "policy.surcharges[0].regions: no place is called 'the-moon' in this catalog",
+        ),
+        (
             "quotas: [{provider: aws, region: us-east-9, gpus: 8}]",
             "quotas[0]: it limits no offer of this catalog",
         ),
@@ -78,6 +82,11 @@ def test_a_rule_on_nothing_is_a_warning(
         ("policy: {providers: {deny: [vast.ai]}}", "'vast.ai'", "'vast'"),
         ("policy: {providers: {allow: ['runpod:comunity']}}", "'runpod:comunity'", ":community'"),
         ("quotas: [{provider: azur, gpus: 8}]", "quotas[0].provider", "'azure'"),
+        (
+            "policy: {surcharges: [{rate: 0.1, providers: [azur]}]}",
+            "policy.surcharges[0].providers",
+            "'azure'",
+        ),
         ("policy: {regions: {deny: [europe-wst3]}}", "'europe-wst3'", "europe-west3"),
         ("    data: {at: aws/us-est-1, size: 1 TB}", "training[0].data.at", "aws/us-east-1"),
         ("policy: {regions: {deny: [germany]}}", "'germany' is no code", "write 'de'"),
