@@ -60,11 +60,23 @@ class TrainingOption:
 
 @dataclass(frozen=True, slots=True)
 class OwnedNodes:
-    """Nodes of a machine that are already paid for, until an instant or beyond the horizon."""
+    """Nodes of a machine that are already paid for, until an instant or beyond the horizon.
+
+    `isolated_for` names the isolated workload that they are for; the others share those of None.
+    """
 
     machine: str
     nodes: int
     until: datetime | None
+    isolated_for: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Whose nodes a machine's are alone: the workload, and the machine as it is sold."""
+
+    workload: str
+    machine: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,8 @@ class Case:
     `offers` are plannable: allowed by the policy, fresh, placed, with whole GPUs, one key each.
     `machines` gives the hardware and place of every machine through one of its offers.
     `listed` is empty until `with_surcharges`: then it has the offers as they are sold, by key, and
-    those in `offers` are at what is paid for them.
+    those in `offers` are at what is paid for them. `tenants` is empty until the program sets nodes
+    of isolated workloads apart: then it says of which machines the nodes are one workload's.
     """
 
     workloads: Workloads
@@ -84,6 +97,7 @@ class Case:
     training: tuple[TrainingOption, ...]
     owned: tuple[OwnedNodes, ...]
     listed: Mapping[str, Offer] = field(default_factory=dict)
+    tenants: Mapping[str, Tenant] = field(default_factory=dict)
 
 
 def with_surcharges(case: Case) -> Case:

@@ -3,6 +3,7 @@
 Counts over time are steps: they hold from `from_at` until `to_at`, and there is none in between.
 """
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -95,6 +96,7 @@ class Purchase(Frozen):
 
     A savings plan is a purchase without nodes: `savings` says what is promised, and `offer` is one
     of its rates. Of the on-demand nodes that it covers, `covered_node_hours` are not charged again.
+    Nodes of a purchase that is `isolated_for` a workload carry nothing else.
     """
 
     id: str
@@ -109,6 +111,13 @@ class Purchase(Frozen):
     block: BookedBlock | None = None
     savings: SavingsPlan | None = None
     covered_node_hours: Decimal = Decimal(0)
+    isolated_for: str | None = None
+
+    def may_carry(self, isolated: Sequence[str]) -> Callable[[str], bool]:
+        """Say of a workload, by its name, whether it may be on these nodes."""
+        if self.isolated_for is not None:
+            return lambda workload: workload == self.isolated_for
+        return lambda workload: workload not in isolated
 
 
 class ServingStep(Frozen):

@@ -19,6 +19,7 @@ from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
+from broker.domain.isolation import check_isolated
 from broker.domain.latency import LatencyObjective, named_or_written
 from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import Payment, PriceKind
@@ -90,6 +91,7 @@ class Policy(Frozen):
     `churn` says when a night acts on a better plan; it changes no plan.
     `budgets` are further caps, on parts of the plan, by the hour, or soft. `coverage` sets targets
     for commitments and spot. `surcharges` are paid beside the price of some nodes.
+    `isolated` names workloads whose nodes carry nothing else.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -101,6 +103,7 @@ class Policy(Frozen):
     price_trend_per_year: Annotated[float, Field(gt=-1, le=1)] = 0.0
     safety_margin: Annotated[float, Field(ge=0, lt=1)] | Literal["from_error_band"] = 0.15
     sharing: Sharing = Sharing.CONVERGED
+    isolated: tuple[str, ...] = ()
     max_groups: Count = 1
     max_provider_share: PositiveShare = 1.0
     allow_stale: bool = False
@@ -110,11 +113,12 @@ class Policy(Frozen):
     surcharges: tuple[Surcharge, ...] = ()
 
     @model_validator(mode="after")
-    def _promises_have_one_price(self) -> Self:
-        if self.surcharges and self.commitments.savings_plans:
+    def _promises_cover_nodes_alike(self) -> Self:
+        key = "surcharges" if self.surcharges else "isolated"
+        if (self.surcharges or self.isolated) and self.commitments.savings_plans:
             raise ValueError(
-                "surcharges and commitments.savings_plans cannot be had together: a promise covers "
-                "machines with and without a surcharge; turn savings_plans off"
+                f"{key} and commitments.savings_plans cannot be had together, as a promise covers "
+                "nodes of all kinds alike; turn savings_plans off"
             )
         return self
 
@@ -130,11 +134,15 @@ class Quota(Frozen):
 
 
 class Holding(Frozen):
-    """Nodes that are already committed: their price is sunk. `offer` is provider/type/region."""
+    """Nodes that are already committed: their price is sunk. `offer` is provider/type/region.
+
+    `isolated_for` keeps them for one of the workloads that share no node.
+    """
 
     offer: str
     nodes: Count
     until: Instant | None = None
+    isolated_for: str | None = None
 
 
 class Checkpointing(Frozen):
@@ -378,6 +386,9 @@ class Workloads(Frozen):
                 "it is known what a lost zone carried"
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
+        names = {run.name.partition("@")[0] for run in self.runs}
+        names |= {one.name for one in self.services}
+        check_isolated(self.policy.isolated, [one.isolated_for for one in self.inventory], names)
         return self
 
 

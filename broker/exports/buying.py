@@ -157,4 +157,5 @@ def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> tuple[str, ..
     places = {(one.line.partition("@")[0], False) for one in covers} or {here}
     names = {one.service for one in plan.serving if (one.machine, one.on_spot) in places}
     names |= {one.workload for one in plan.training if (one.machine, one.on_spot) in places}
-    return tuple(sorted(names))
+    carries = purchase.may_carry(plan.workloads.policy.isolated)
+    return tuple(sorted(filter(carries, names)))

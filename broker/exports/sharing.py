@@ -46,11 +46,12 @@ class Part:
 def shared_out(plan: Plan) -> Iterator[Part]:
     """Give each purchase its parts of the work, in the order of time on each machine."""
     offers = {offer.key: offer for offer in plan.offers}
-    by_machine: dict[tuple[str, bool], list[Purchase]] = {}
+    by_machine: dict[tuple[str, bool, str | None], list[Purchase]] = {}
     for one in plan.purchases:
         is_spot = one.price_kind is PriceKind.SPOT
-        by_machine.setdefault((offers[one.offer].machine, is_spot), []).append(one)
-    for (machine, on_spot), bought in by_machine.items():
+        place = (offers[one.offer].machine, is_spot, one.isolated_for)
+        by_machine.setdefault(place, []).append(one)
+    for (machine, on_spot, _), bought in by_machine.items():
         bought.sort(key=lambda one: (one.price_kind in _BY_THE_HOUR, one.id))
         yield from _Machine.of(plan, machine, bought, offers, on_spot=on_spot).parts()
 
@@ -76,11 +77,20 @@ class _Machine:
         on_spot: bool,
     ) -> "_Machine":
         here = (machine, on_spot)
+        carries = bought[0].may_carry(plan.workloads.policy.isolated)
         by_size = sorted(plan.serving, key=lambda one: -one.candidate.layout.gpus)
         return cls(
             purchases=bought,
-            serving=[one for one in by_size if (one.machine, one.on_spot) == here],
-            training=[one for one in plan.training if (one.machine, one.on_spot) == here],
+            serving=[
+                one
+                for one in by_size
+                if (one.machine, one.on_spot) == here and carries(one.service)
+            ],
+            training=[
+                one
+                for one in plan.training
+                if (one.machine, one.on_spot) == here and carries(one.workload)
+            ],
             gpus=max(1, int(offers[bought[0].offer].hardware.shape.gpu_count)),
             is_split=plan.workloads.policy.sharing is Sharing.SPLIT,
         )

@@ -190,7 +190,7 @@ def _owned(inventory: Sequence[Holding], offers: Sequence[Offer]) -> tuple[Owned
                 hint="write provider/instance-type/region as `gpubroker offers` shows it, "
                 "or describe the hardware in a price sheet and pass it with --sheet",
             )
-    return tuple(OwnedNodes(one.offer, one.nodes, one.until) for one in inventory)
+    return tuple(OwnedNodes(one.offer, one.nodes, one.until, one.isolated_for) for one in inventory)
 
 
 def _markets_for(service: Service, markets: _Markets) -> list[bool]:

@@ -154,7 +154,7 @@ def _workloads_on(plan: Plan, machine: str, purchase: Purchase) -> Sequence[str]
     names |= {
         one.workload for one in plan.training if (one.machine, one.on_spot) == (machine, on_spot)
     }
-    return sorted(names)
+    return sorted(filter(purchase.may_carry(plan.workloads.policy.isolated), names))
 
 
 def _serving_row(one: ServingAssignment, model: str) -> WorkRow:

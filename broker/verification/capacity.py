@@ -7,6 +7,7 @@ import numpy as np
 from broker.domain.offer import PriceKind
 from broker.domain.workload import Sharing
 from broker.verification.facts import FIRM, SPOT, Facts, Finding
+from broker.verification.isolation import wrong_tenants
 from broker.verification.timeline import Array
 
 _ON_DEMAND = frozenset({PriceKind.ON_DEMAND})
@@ -37,6 +38,15 @@ def packing(facts: Facts) -> Iterator[Finding]:
         if not gpus or gpus % size:
             message = f"a replica takes {size} GPUs, which do not divide a node's {gpus}"
             yield Finding(f"{group.service}/{group.user_region}", f"{group.machine}: {message}")
+
+
+def isolation(facts: Facts) -> Iterator[Finding]:
+    """Keep nodes for isolated workloads alone, each purchase of theirs once.
+
+    That no one else is on them is what `capacity` says of their machines.
+    """
+    for subject, message in wrong_tenants(facts.plan, facts.case):
+        yield Finding(subject, message)
 
 
 def split(facts: Facts) -> Iterator[Finding]:

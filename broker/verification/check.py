@@ -61,6 +61,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "capacity": capacity.capacity,
         "packing": capacity.packing,
         "split": capacity.split,
+        "isolation": capacity.isolation,
         "replica_rate": load.replica_rate,
         "groups": load.groups,
         "idle_replicas": load.idle_replicas,

@@ -1,7 +1,8 @@
 """What every rule looks at: the plan's parts spread over the slots, joined to the case's figures.
 
 Prices, rates and hardware are the case's; only counts, times and claims are the plan's. Prices are
-those that are paid, with the policy's surcharges.
+those that are paid, with the policy's surcharges. Work and nodes of isolated workloads are on
+machines of their own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.domain.traffic import loads_by_size
 from broker.domain.workload import Service
+from broker.verification.isolation import kept_apart, sold_key
 from broker.verification.surcharges import at_paid_prices
 from broker.verification.timeline import Array, Timeline, as_float, timeline_of
 
@@ -40,6 +42,11 @@ class Bought:
     purchase: Purchase
     offer: Offer
     nodes: Array
+
+    @property
+    def sold_as(self) -> str:
+        """Give the key of its offer as it is sold, whoever the nodes are for."""
+        return sold_key(self.offer.key)
 
     @property
     def is_committed(self) -> bool:
@@ -155,6 +162,7 @@ class Facts:
 
 def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: str | None) -> Facts:
     """Spread the plan over the slots and join it to the case."""
+    plan, case = kept_apart(plan, case)
     sold = {offer.key: offer for offer in (*case.machines.values(), *case.offers)}
     case = at_paid_prices(case)
     horizon = case.workloads.horizon

@@ -73,7 +73,7 @@ def _by_offer(facts: Facts) -> list[tuple[Offer, Array]]:
     bought: dict[str, list[Bought]] = {}
     for one in facts.bought:
         if not one.is_owned:
-            bought.setdefault(one.offer.key, []).append(one)
+            bought.setdefault(one.sold_as, []).append(one)
     return [(many[0].offer, _sum(many, facts)) for many in bought.values()]
 
 

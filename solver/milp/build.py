@@ -15,7 +15,6 @@ from broker.domain.case import (
     ServingOption,
     breakeven_utilization,
     committed_hours,
-    with_surcharges,
 )
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
@@ -39,6 +38,7 @@ from solver.milp.sets import (
     most_slots,
 )
 from solver.milp.shares import most_with_one, provider_share
+from solver.milp.tenants import prepared
 
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
 MOST_BLOCKS = 24
@@ -47,7 +47,7 @@ MOST_BLOCKS = 24
 
 def build_sets(case: Case) -> Sets:
     """Read the sets off a case, at paid prices; options of machines that it lacks are an error."""
-    case = with_surcharges(case)
+    case = prepared(case)
     slots = case.workloads.horizon.slots()
     demands = demands_by_slot(case)
     windows = {offer.key: block_windows(case, offer) for offer in case.offers}

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from broker.domain.case import Case, with_surcharges
+from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import SMALLEST_GAP, Status
 from broker.domain.workload import Sharing
 from solver.milp.optimize import Optimum
 from solver.milp.program import Program, build_program
@@ -19,6 +20,7 @@ from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.search import search
 from solver.milp.sets import Committed, Sets
 from solver.milp.solve import Limits
+from solver.milp.tenants import keys_of, prepared
 from solver.milp.variables import Block, Columns, Ints, replicas_at
 
 FAMILY = "forced_use"
@@ -40,9 +42,39 @@ class ForcedColumns(Columns):
 
 def forced_optimum(case: Case, key: str, limits: Limits) -> Optimum:
     """Plan a case so that the offer with this key is used; infeasible where no plan can use it."""
+    case = prepared(case)
+    keys = {offer.key for offer in case.offers}
+    found = [_forced(case, one, limits) for one in keys_of(case, key) if one in keys]
+    return _cheapest(found, limits)
+
+
+def _forced(case: Case, key: str, limits: Limits) -> Optimum:
     kept = case_for(case, key)
     keep = machine_of(case, key)
     return search(kept, lambda some: forced_program(some, key), limits, keep=keep)
+
+
+def _cheapest(found: Sequence[Optimum], limits: Limits) -> Optimum:
+    """Take the best plan, whoever the offer is bought for; each way has its own bound."""
+    if len(found) == 1:
+        return found[0]
+    open_ones = [one for one in found if one.status is not Status.INFEASIBLE or one.gap_fraction]
+    if not open_ones:
+        return found[0]
+    plans = [one for one in open_ones if one.status is not Status.INFEASIBLE]
+    bound = min(one.bound_usd for one in open_ones)
+    if not plans:
+        return replace(open_ones[0], bound_usd=bound)
+    best = min(plans, key=lambda one: one.total_usd)
+    gap = float((best.total_usd - bound) / best.total_usd) if best.total_usd else 0.0
+    is_proven = gap <= max(limits.gap_fraction, SMALLEST_GAP)
+    return replace(
+        best,
+        bound_usd=bound,
+        gap_fraction=gap,
+        status=Status.OPTIMAL if is_proven else Status.FEASIBLE,
+        ran_out_of_time=not is_proven,
+    )
 
 
 def case_for(case: Case, key: str) -> Case:
@@ -52,7 +84,6 @@ def case_for(case: Case, key: str) -> Case:
     With this machine among those that others may move to, work that is moved there could make its
     replicas idle, which no plan may have.
     """
-    case = with_surcharges(case)
     machine = machine_of(case, key)
     others = replace(
         case,

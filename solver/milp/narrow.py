@@ -8,8 +8,9 @@ import numpy as np
 
 from solver.milp.relax import Relaxed
 from solver.milp.restrict import restricted
-from solver.milp.sets import Floats, Group, Sets
+from solver.milp.sets import Floats, Group, RunOption, Sets
 from solver.milp.start import NOWHERE, Start
+from solver.milp.tenants import sold_as
 
 _USED = 1e-6
 _PROMISING_KINDS = 6
@@ -49,17 +50,18 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
         relaxed.option_penalty_usd,
         most=_BESIDE_A_START if is_known else _PROMISING_OPTIONS,
     )
-    kinds |= {group.kind for group in sets.groups if _name_of(group) in start.kinds}
+    begun = {at for at, one in enumerate(sets.groups) if _name_of(sets, one) in start.kinds}
+    kinds |= {sets.groups[number].kind for number in begun}
     options |= {
         number
         for number, one in enumerate(sets.run_options)
-        if (one.option.run, one.option.machine, one.option.candidate.id) in start.options
+        if _option_name(sets, one) in start.options
     }
     near = set(range(len(sets.groups))) if relaxed.groups is None else set(relaxed.groups)
     if relaxed.group_penalty_usd is not None:
         owners = [group.kind for group in sets.groups]
         near |= _best_of(owners, None, relaxed.group_penalty_usd, most=_PROMISING_GROUPS)
-    near |= {number for number, one in enumerate(sets.groups) if _name_of(one) in start.kinds}
+    near |= begun
     groups = {number for number in near if sets.groups[number].kind in kinds}
     return restricted(sets, groups, options)
 
@@ -110,9 +112,14 @@ def _held(sets: Sets, order: np.typing.NDArray[np.int64], most: int) -> int:
     return most
 
 
-def _name_of(group: Group) -> tuple[str, str, str, str]:
+def _name_of(sets: Sets, group: Group) -> tuple[str, str, str, str]:
     one = group.option
-    return (one.service, one.user_region, one.machine, one.candidate.id)
+    return (one.service, one.user_region, sold_as(sets.case, one.machine), one.candidate.id)
+
+
+def _option_name(sets: Sets, option: RunOption) -> tuple[str, str, str]:
+    one = option.option
+    return (one.run, sold_as(sets.case, one.machine), one.candidate.id)
 
 
 def _is_in(chosen: set[int], count: int) -> np.typing.NDArray[np.bool_]:

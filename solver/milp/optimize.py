@@ -38,6 +38,13 @@ from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.targets import without_targets
+from solver.milp.tenants import (
+    lines_sold,
+    purchases_sold,
+    serving_sold,
+    sold_as,
+    training_sold,
+)
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
@@ -113,7 +120,8 @@ def optimize(
 
 def _outbid(case: Case, pruned: Case) -> frozenset[str]:
     before, after = (
-        {one.machine for one in some.serving} | {one.machine for one in some.training}
+        {sold_as(some, one.machine) for one in some.serving}
+        | {sold_as(some, one.machine) for one in some.training}
         for some in (case, pruned)
     )
     return frozenset(before - after)
@@ -264,10 +272,10 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
         total_usd=total,
         bound_usd=bound,
         gap_fraction=gap,
-        purchases=bought,
-        serving=serving,
-        training=training,
-        cost_lines=lines,
+        purchases=purchases_sold(sets.case, bought),
+        serving=serving_sold(sets.case, serving),
+        training=training_sold(sets.case, training),
+        cost_lines=lines_sold(sets.case, lines),
         ran_out_of_time=not is_proven,
     )
 

@@ -23,7 +23,6 @@ from broker.domain.case import (
     ServingOption,
     TrainingOption,
     committed_hours,
-    with_surcharges,
 )
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
@@ -33,6 +32,7 @@ from solver.milp.outprice import drop_outpriced
 from solver.milp.sets import Configuration
 from solver.milp.shares import spread_services
 from solver.milp.targets import has_targets
+from solver.milp.tenants import prepared
 from solver.milp.zones import spread_places
 
 _ROUNDING_USD = Decimal("1e-12")
@@ -85,7 +85,7 @@ def prune(case: Case) -> Pruned:
 
     Nothing is dropped where a rule asks for more than little money in all: see `is_about_more`.
     """
-    case = with_surcharges(case)
+    case = prepared(case)
     if is_about_more(case) or has_targets(case):
         return Pruned(case, {})
     case = replace(case, offers=_undominated_commitments(case))

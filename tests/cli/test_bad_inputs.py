@@ -116,6 +116,18 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ),
         (
             "services:",
+            "policy: {isolated: [chad]}\nservices:",
+            ["policy.isolated[0]: there is no workload 'chad'; there are: "],
+            "",
+        ),
+        (
+            "services:",
+            "inventory: [{offer: a/b/c, nodes: 1, isolated_for: chat}]\nservices:",
+            ["inventory[0].isolated_for: 'chat' is not in policy.isolated, which has: none"],
+            "",
+        ),
+        (
+            "services:",
             "policy: {budget_usd_per_month: -5}\nservices:",
             ["policy.budget_usd_per_month", "-5"],
             "greater than or equal to 0",

@@ -31,7 +31,8 @@ from broker.verification.timeline import Array
 
 _RULES = frozenset(
     {
-        *("capacity", "split", "replica_rate", "serving_options", "training_options"),
+        *("capacity", "split", "isolation", "replica_rate"),
+        *("serving_options", "training_options"),
         *(
             "spot_share",
             "windows",
@@ -175,13 +176,14 @@ def _rerouted(plan: Plan, case: Case) -> Plan:
     starts = [slot.start_at for slot in case.workloads.horizon.slots()]
     starts.append(case.workloads.horizon.end)
     serving = []
+    written = {id(one): whole for one, whole in zip(facts.groups, plan.serving, strict=True)}
     for service in case.workloads.services:
         for region in service.users:
             groups = facts.groups_of(service.name, region)
             needed = facts.needed_requests_per_s(service, region)
             for group, share in zip(groups, _shares(groups, needed), strict=True):
                 steps = _steps(group.replicas, share * needed, starts)
-                serving.append(group.assignment.model_copy(update={"steps": steps}))
+                serving.append(written[id(group)].model_copy(update={"steps": steps}))
     return plan.model_copy(update={"serving": tuple(serving)})
 
 

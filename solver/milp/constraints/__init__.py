@@ -38,6 +38,7 @@ from solver.milp.constraints.spot_share import spot_share
 from solver.milp.constraints.steady_level import steady_level
 from solver.milp.constraints.steady_limit import steady_limit
 from solver.milp.constraints.steady_whole import steady_whole
+from solver.milp.constraints.tenant_limit import tenant_limit
 from solver.milp.constraints.upfront_cap import upfront_cap
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.constraints.zone_loss import zone_loss
@@ -81,6 +82,7 @@ CONSTRAINTS = (
     quota,
     shared_stock,
     block_limit,
+    tenant_limit,
     upfront_cap,
     budget,
     budgets,

@@ -209,6 +209,18 @@ def _blocks_that_overlap() -> Case:
     return case(file, [box, block], serving=[serving(box, [1])], training=[training(box)])
 
 
+def _one_node_for_two_tenants() -> Case:
+    """One cheap node, which an isolated service and another one would each have."""
+    few, other = offer("1", max_nodes=1), offer("9", name="other")
+    names = ("chat", "embed")
+    file = workloads(
+        services=[service_entry(1, 1, name=name) for name in names],
+        policy={"isolated": ["chat"]},
+    )
+    options = [serving(box, [1], service=name) for box in (few, other) for name in names]
+    return case(file, [few, other], serving=options)
+
+
 def _dear_targets() -> Case:
     """A month of commitments that must be used whole, and that most of the work must be under."""
     return target_case(2)
@@ -236,6 +248,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "min_zones": _two_zones,
     "zone_loss": lambda: _two_zones(spare_zone=True),
     "block_limit": _blocks_that_overlap,
+    "tenant_limit": _one_node_for_two_tenants,
     "savings_nodes": lambda: two_thirds(rate("2")),
     "savings_promise": lambda: two_thirds(rate("2")),
     "savings_steady": lambda: two_thirds(rate("3")),
