@@ -87,11 +87,11 @@ class Policy(Frozen):
     replica (model of GPU, precision, layout) serve one service in one user region.
     `max_provider_share` holds for each service and user region by itself: of its replicas, one
     provider has at most this share at any time; a service may set a smaller one.
-    `approvals` is how many different persons must approve a plan before anything of it is bought.
-    `churn` says when a night acts on a better plan; it changes no plan.
-    `budgets` are further caps, on parts of the plan, by the hour, or soft. `coverage` sets targets
-    for commitments and spot. `surcharges` are paid beside the price of some nodes.
-    `isolated` names workloads whose nodes carry nothing else.
+    `max_share_per_provider` is of the GPU-hours of all work together. `approvals` is how many
+    different persons must approve a plan before anything of it is bought. `churn` says when a night
+    acts on a better plan; it changes no plan. `budgets` are further caps, on parts of the plan, by
+    the hour, or soft. `coverage` sets targets for commitments and spot. `surcharges` are paid
+    beside the price of some nodes. `isolated` names workloads whose nodes carry nothing else.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -106,6 +106,7 @@ class Policy(Frozen):
     isolated: tuple[str, ...] = ()
     max_groups: Count = 1
     max_provider_share: PositiveShare = 1.0
+    max_share_per_provider: PositiveShare = 1.0
     allow_stale: bool = False
     approvals: Annotated[int, Field(ge=1, le=5)] = 1
     churn: Churn = Churn()

@@ -262,6 +262,8 @@ def _policy_in_force(policy: Policy) -> Iterator[str]:
         yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
     if policy.max_provider_share < 1:
         yield f"policy.max_provider_share {policy.max_provider_share:g}"
+    if policy.max_share_per_provider < 1:
+        yield f"policy.max_share_per_provider {policy.max_share_per_provider:g}"
     if policy.isolated:
         yield f"policy.isolated {', '.join(policy.isolated)}"
     for name, target in policy.coverage:

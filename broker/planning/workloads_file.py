@@ -25,7 +25,6 @@ TODAY = "today"
 _HORIZON, _START = "horizon", "start"
 _SHOWN_VALUE = 60
 _LATER = {
-    "max_share_per_provider": "a share per provider",
     "min_zones": "a number of zones",
 }
 """Keys that the file format will have and this version refuses rather than ignores."""

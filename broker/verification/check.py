@@ -68,6 +68,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "one_order": load.one_order,
         "spot_share": load.spot_share,
         "provider_share": diversity.provider_share,
+        "plan_share": diversity.plan_share,
         "spot_discount": coverage.spot_discount,
         "committed_share": coverage.committed_share,
         "commitment_utilization": coverage.commitment_utilization,

@@ -37,7 +37,7 @@ from solver.milp.sets import (
     Stock,
     most_slots,
 )
-from solver.milp.shares import most_with_one, provider_share
+from solver.milp.shares import most_with_one, plan_share, provider_share
 from solver.milp.tenants import prepared
 
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
@@ -224,7 +224,10 @@ def _kinds_and_groups(
             kind = Kind(demand, configuration, rates, alone[0], alone[1], (), carrying=alone[2])
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
-                is_spread = share < 1 or demands[demand].service.availability.min_zones > 1
+                is_spread = (
+                    min(share, plan_share(case.workloads)) < 1
+                    or demands[demand].service.availability.min_zones > 1
+                )
                 if min(rates) <= 0 or not room.holds(members, kind, share):
                     continue
                 sizes = room.block_sizes(members, kind, is_spread=is_spread)

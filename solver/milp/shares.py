@@ -1,4 +1,4 @@
-"""How many of a service's replicas in one user region one provider may have at a time."""
+"""How much one provider may have: of a service's replicas at a time, and of a whole plan's work."""
 
 import math
 from fractions import Fraction
@@ -14,6 +14,11 @@ def provider_share(workloads: Workloads, service: Service) -> Fraction:
     """Give the share of a service's replicas that one provider may have, by the stricter rule."""
     policy, own = workloads.policy.max_provider_share, service.availability.max_provider_share
     return Fraction(str(min(policy, own))).limit_denominator(_FINEST)
+
+
+def plan_share(workloads: Workloads) -> Fraction:
+    """Give the share of the whole plan's GPU-hours that one provider may have."""
+    return Fraction(str(workloads.policy.max_share_per_provider)).limit_denominator(_FINEST)
 
 
 def spread_services(case: Case) -> frozenset[str]:

@@ -74,8 +74,8 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ("workloads/1", "workloads/9", ["schema", "'gpubroker.workloads/9'"], "workloads/1'"),
         (
             "horizon:",
-            "policy: {max_share_per_provider: 0.5}\nhorizon:",
-            ["policy.max_share_per_provider: a share per provider cannot"],
+            "policy: {min_zones: 2}\nhorizon:",
+            ["policy.min_zones: a number of zones cannot"],
             "remove the key",
         ),
         (

@@ -12,6 +12,7 @@ from broker.planning.explaining.workload_rules import provider_share, run_rules,
 _MOST_GPUS = 100_000
 _MOST_USD = 100_000_000
 _MOST_GROUPS = 4
+_TENTHS = 10
 QUOTA, UPFRONT, BUDGET = (
     "quotas",
     "policy.commitments.max_upfront_usd",
@@ -28,6 +29,11 @@ def all_rules(
     found = [*_quotas(workloads), *_policy(workloads.policy, offers)]
     if not any(one.availability.spare_zone for one in workloads.services):
         found.append(_groups(workloads.policy))
+    if not any(one.isolated_for for one in workloads.inventory):
+        found.extend(
+            without_entry("policy.isolated", name, lambda some: some.policy.isolated)
+            for name in workloads.policy.isolated
+        )
     for number, service in enumerate(workloads.services):
         found.extend(service_rules(number, service))
     for number, run in enumerate(workloads.training):
@@ -53,6 +59,7 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     yield from _lists(policy)
     place = "policy.max_provider_share"
     yield provider_share(place, place, policy)
+    yield _plan_share(policy)
     if policy.sharing is Sharing.SPLIT:
         place = "policy.sharing"
         together = [(Sharing.CONVERGED, Sharing.CONVERGED.value)]
@@ -60,6 +67,14 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     if not policy.allow_stale:
         place = "policy.allow_stale"
         yield ladder(place, place, "false", [(True, "true")], is_sized=True)
+
+
+def _plan_share(policy: Policy) -> Rule:
+    share = policy.max_share_per_provider
+    more = [(one / _TENTHS, f"{one / _TENTHS:g}") for one in range(1, _TENTHS + 1)]
+    place = "policy.max_share_per_provider"
+    looser = [(one, text) for one, text in more if one > share]
+    return ladder(place, place, f"{share:g}", looser, is_sized=False)
 
 
 def _groups(policy: Policy) -> Rule:

@@ -43,7 +43,15 @@ _RULES = frozenset(
             "limits",
             "stock",
         ),
-        *("provider_share", "owned_nodes", "price_kinds", "places", "certifications", "budget"),
+        *(
+            "provider_share",
+            "plan_share",
+            "owned_nodes",
+            "price_kinds",
+            "places",
+            "certifications",
+            "budget",
+        ),
         *("serve_load", "min_replicas", "start_up", "runs"),
     }
 )

@@ -17,6 +17,7 @@ from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.min_zones import min_zones
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.peak_replicas import peak_replicas
+from solver.milp.constraints.plan_share import plan_share
 from solver.milp.constraints.provider_share import provider_share
 from solver.milp.constraints.quota import quota
 from solver.milp.constraints.replica_rate import replica_rate
@@ -83,6 +84,7 @@ CONSTRAINTS = (
     shared_stock,
     block_limit,
     tenant_limit,
+    plan_share,
     upfront_cap,
     budget,
     budgets,

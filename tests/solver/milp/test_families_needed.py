@@ -221,6 +221,13 @@ def _one_node_for_two_tenants() -> Case:
     return case(file, [few, other], serving=options)
 
 
+def _two_providers_of_a_plan() -> Case:
+    """Four replicas, of which one provider may have three."""
+    boxes = [offer("1", provider="acme"), offer("3", provider="bolt")]
+    file = workloads(services=[service_entry(4, 4)], policy={"max_share_per_provider": 0.75})
+    return case(file, boxes, serving=[serving(one, [1]) for one in boxes])
+
+
 def _dear_targets() -> Case:
     """A month of commitments that must be used whole, and that most of the work must be under."""
     return target_case(2)
@@ -249,6 +256,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "zone_loss": lambda: _two_zones(spare_zone=True),
     "block_limit": _blocks_that_overlap,
     "tenant_limit": _one_node_for_two_tenants,
+    "plan_share": _two_providers_of_a_plan,
     "savings_nodes": lambda: two_thirds(rate("2")),
     "savings_promise": lambda: two_thirds(rate("2")),
     "savings_steady": lambda: two_thirds(rate("3")),
