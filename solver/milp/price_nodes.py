@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from solver.milp.constraints.min_zones import ZonePrices, zone_prices
-from solver.milp.constraints.provider_share import SharePrices, share_prices
+from solver.milp.constraints.provider_share import share_prices
 from solver.milp.constraints.zone_loss import loss_prices
+from solver.milp.places import PlacePrices
 from solver.milp.price_fills import FillPrices, fill_prices, node_usd
 from solver.milp.program import Program
 from solver.milp.relax import Relaxed
@@ -57,9 +58,9 @@ class NodePrices:
     rent: Floats
     alone: Floats
     kept: tuple[Kept, ...] = ()
-    shares: Mapping[int, SharePrices] = field(default_factory=dict)
+    shares: Mapping[int, PlacePrices] = field(default_factory=dict)
     fills: FillPrices = field(default_factory=FillPrices)
-    losses: Mapping[int, SharePrices] = field(default_factory=dict)
+    losses: Mapping[int, PlacePrices] = field(default_factory=dict)
     work: WorkPrices | None = None
     zones: ZonePrices | None = None
 

@@ -20,6 +20,11 @@ def zones_of(case: Case) -> Mapping[str, str]:
     }
 
 
+def clouds_of(case: Case) -> Mapping[str, str]:
+    """Name the cloud of each machine of a case, whoever sells it."""
+    return {key: one.cloud for key, one in case.machines.items()}
+
+
 def spread_places(case: Case) -> Mapping[str, str]:
     """Name for each machine where its replicas may move: a zone, or a cloud if no rule knows zones.
 
@@ -27,7 +32,7 @@ def spread_places(case: Case) -> Mapping[str, str]:
     """
     if any(one.availability.min_zones > 1 for one in case.workloads.services):
         return zones_of(case)
-    return {key: one.cloud for key, one in case.machines.items()}
+    return clouds_of(case)
 
 
 def zone_pairs(sets: Sets) -> tuple[tuple[int, str], ...]:

@@ -1,17 +1,24 @@
 """No provider has more of a service's replicas than its share."""
 
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from solver.milp.places import (
+    PlacePrices,
+    PlaceRow,
+    one_period_of_each_size,
+    places_by,
+    prices_in_places,
+    rows_in_places,
+)
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
-from solver.milp.sets import Floats, Kind, Sets
+from solver.milp.sets import Floats, Sets
 from solver.milp.shares import most_with_one
 from solver.milp.shares import provider_share as share_of
 from solver.milp.variables import Columns, Ints, replicas_at
+from solver.milp.zones import clouds_of
 
 _APART_ANYWAY = Fraction(1, 2)
 """Under such a share or a smaller one, two replicas are never with one provider."""
@@ -41,66 +48,39 @@ def provider_share(sets: Sets, columns: Columns) -> Rows:
     their duals is priced as if it kept no share, which is no more, so a bound from that holds.
     Together with penalties from inside a smaller program they must be in the price: share_prices.
     """
-    by_demand = [share_of(sets.case.workloads, one.service) for one in sets.demands]
-    if sets.has_one_kind:
-        return _by_kind(sets, columns, by_demand)
-    return _by_demand(sets, columns, by_demand)
+    if not sets.has_one_kind:
+        return _by_demand(sets, columns)
+    rows, clouds = shared_kinds(sets), clouds_of(sets.case)
+    return rows_in_places("provider_share", rows, clouds, sets=sets, columns=columns)
 
 
-def provider_of(sets: Sets, group: int) -> str:
-    """Name the cloud whose machine a group is on."""
-    return sets.case.machines[sets.machines[sets.groups[group].machine].key].cloud
-
-
-def shared_kinds(sets: Sets) -> list[tuple[int, str, int, int]]:
+def shared_kinds(sets: Sets) -> list[PlaceRow]:
     """List the rows under one kind a demand: kind, provider, period, most replicas."""
-    rows = []
-    providers = _providers(sets, [group.kind for group in sets.groups])
+    shares = _shares(sets)
+    if all(share == 1 for share in shares):
+        return []
+    rows: list[PlaceRow] = []
+    providers = places_by(sets, (group.kind for group in sets.groups), clouds_of(sets.case))
     for number, kind in enumerate(sets.kinds):
-        share = share_of(sets.case.workloads, sets.demands[kind.demand].service)
         for provider in providers.get(number, ()):
-            for period, replicas in _sizes(kind):
-                most = most_with_one(share, replicas)
+            for period, replicas in one_period_of_each_size(kind):
+                most = most_with_one(shares[kind.demand], replicas)
                 if most < replicas:
                     rows.append((number, provider, period, most))
     return rows
 
 
-def _sizes(kind: Kind) -> list[tuple[int, int]]:
-    """Give one period of each size of a fleet, and the size."""
-    sizes, periods = np.unique(np.array(kind.replicas_alone), return_index=True)
-    return list(zip(periods.tolist(), sizes.tolist(), strict=True))
+def _shares(sets: Sets) -> list[Fraction]:
+    return [share_of(sets.case.workloads, one.service) for one in sets.demands]
 
 
-def _providers(sets: Sets, owners: list[int]) -> dict[int, list[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
-    for number, owner in enumerate(owners):
-        found[owner].add(provider_of(sets, number))
-    return {owner: sorted(names) for owner, names in found.items()}
-
-
-def _by_kind(sets: Sets, columns: Columns, shares: list[Fraction]) -> Rows:
-    rows = shared_kinds(sets) if any(share < 1 for share in shares) else []
-    members: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for number, group in enumerate(sets.groups):
-        members[group.kind, provider_of(sets, number)].append(number)
-    parts: list[Entries] = []
-    for row, (kind, provider, period, most) in enumerate(rows):
-        parts.append(entries(row, columns.kind_used.at(np.array([kind])), -float(most)))
-        for member in members[kind, provider]:
-            _, column, up = replicas_at(sets, columns, member, np.array([period]))
-            parts.append(entries(row, column, up))
-    keys: list[Key] = [(kind, provider, period) for kind, provider, period, _ in rows]
-    return rows_of("provider_share", keys, parts, upper=0.0)
-
-
-def _by_demand(sets: Sets, columns: Columns, shares: list[Fraction]) -> Rows:
+def _by_demand(sets: Sets, columns: Columns) -> Rows:
     keys: list[Key] = []
     parts: list[Entries] = []
     upper: list[float] = []
     periods = np.arange(len(sets.periods))
-    providers = _providers(sets, [group.demand for group in sets.groups])
-    for demand, share in enumerate(shares):
+    providers = places_by(sets, (group.demand for group in sets.groups), clouds_of(sets.case))
+    for demand, share in enumerate(_shares(sets)):
         largest = _largest_fleet(sets, demand)
         sides = {"share": (share, 1 - Fraction(1, share.denominator))}
         if share > _APART_ANYWAY:
@@ -118,11 +98,11 @@ def _fleet(
     sets: Sets, columns: Columns, at: tuple[int, str], *, part: Fraction, rows: Ints
 ) -> list[Entries]:
     """Count the replicas with one provider less a part of all replicas of a demand."""
-    periods = np.arange(len(sets.periods))
+    periods, clouds = np.arange(len(sets.periods)), clouds_of(sets.case)
     found = []
     for number, group in enumerate(sets.groups):
         if group.demand == at[0]:
-            own = 1 - part if provider_of(sets, number) == at[1] else -part
+            own = 1 - part if clouds[group.option.machine] == at[1] else -part
             position, column, up = replicas_at(sets, columns, number, periods)
             found.append(entries(rows[position], column, float(own) * up))
     return found
@@ -134,57 +114,7 @@ def _largest_fleet(sets: Sets, demand: int) -> int:
     return max(1, sum(fleets[-sets.case.workloads.policy.max_groups :]))
 
 
-@dataclass(frozen=True, slots=True)
-class SharePrices:
-    """What a kind's rows add to the price of its columns: dollars a replica and period, and less.
-
-    `credit_usd` is what the used kind itself earns by them. `places` names for each machine the
-    place that rows are for, where that is not its provider.
-    """
-
-    credit_usd: float
-    by_place: Mapping[str, Floats]
-    places: Mapping[str, str] | None = None
-
-    def usd(self, sets: Sets, groups: Ints, up: Floats) -> Floats:
-        """Price each block on each group, group by block."""
-        nothing = np.zeros(up.shape[1])
-        by_group = [self.by_place.get(self._place(sets, int(one)), nothing) for one in groups]
-        return np.asarray(np.array(by_group).reshape(len(groups), up.shape[1]) @ up.T)
-
-    def _place(self, sets: Sets, group: int) -> str:
-        if self.places is None:
-            return provider_of(sets, group)
-        return self.places[sets.groups[group].option.machine]
-
-
-def share_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, SharePrices]:
-    """Read the prices of the rows off the duals of a smaller program, for kinds of a larger one.
-
-    A provider that has no machine in the smaller program has no row there: its price is 0.
-    """
-    return prices_of_rows(sets, small, shared_kinds(small), duals)
-
-
-def prices_of_rows(
-    sets: Sets,
-    small: Sets,
-    rows: list[tuple[int, str, int, int]],
-    duals: Floats,
-    *,
-    places: Mapping[str, str] | None = None,
-) -> Mapping[int, SharePrices]:
-    """Read the prices off the duals of rows of a smaller program: kind, place, period, most."""
-    position = {
-        (kind.demand, kind.configuration, kind.rates): number
-        for number, kind in enumerate(sets.kinds)
-    }
-    credit: dict[int, float] = defaultdict(float)
-    prices: dict[int, dict[str, Floats]] = defaultdict(dict)
-    for (at, place, period, most), dual in zip(rows, duals, strict=True):
-        kind = small.kinds[at]
-        number = position[kind.demand, kind.configuration, kind.rates]
-        usd = prices[number].setdefault(place, np.zeros(len(sets.periods)))
-        usd[period] -= dual
-        credit[number] -= most * dual
-    return {number: SharePrices(credit[number], own, places) for number, own in prices.items()}
+def share_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, PlacePrices]:
+    """Read the prices of the rows off the duals of a smaller program, for kinds of a larger one."""
+    places = clouds_of(sets.case)
+    return prices_in_places(sets, small, shared_kinds(small), duals, places=places)

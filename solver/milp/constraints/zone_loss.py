@@ -1,14 +1,20 @@
 """The load is carried also after the loss of any one zone."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
 
-from solver.milp.constraints.provider_share import SharePrices, prices_of_rows
-from solver.milp.rows import Entries, Key, Rows, entries, rows_of
+from solver.milp.places import (
+    PlacePrices,
+    PlaceRow,
+    one_period_of_each_size,
+    places_by,
+    prices_in_places,
+    rows_in_places,
+)
+from solver.milp.rows import Rows
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import Columns, replicas_at
+from solver.milp.variables import Columns
 from solver.milp.zones import zones_of
 
 
@@ -25,44 +31,28 @@ def zone_loss(sets: Sets, columns: Columns) -> Rows:
     The rows are like those of provider_share, and priced like them.
     """
     rows = lossy_kinds(sets)
-    members: dict[tuple[int, str], list[int]] = defaultdict(list)
-    zones = zones_of(sets.case) if rows else {}
-    for number, group in enumerate(sets.groups):
-        members[group.kind, zones.get(group.option.machine, "")].append(number)
-    parts: list[Entries] = []
-    for row, (kind, zone, period, most) in enumerate(rows):
-        parts.append(entries(row, columns.kind_used.at(np.array([kind])), -float(most)))
-        for member in members[kind, zone]:
-            _, column, up = replicas_at(sets, columns, member, np.array([period]))
-            parts.append(entries(row, column, up))
-    keys: list[Key] = [(kind, zone, period) for kind, zone, period, _ in rows]
-    return rows_of("zone_loss", keys, parts, upper=0.0)
+    places = zones_of(sets.case) if rows else {}
+    return rows_in_places("zone_loss", rows, places, sets=sets, columns=columns)
 
 
-def lossy_kinds(sets: Sets) -> list[tuple[int, str, int, int]]:
+def lossy_kinds(sets: Sets) -> list[PlaceRow]:
     """List the rows: kind, zone, period, most replicas."""
     asked = [one.service.availability.spare_zone for one in sets.demands]
     if not any(asked) or not sets.has_one_kind:
         return []
-    zones = zones_of(sets.case)
-    of_kind: dict[int, set[str]] = defaultdict(set)
-    for group in sets.groups:
-        of_kind[group.kind].add(zones[group.option.machine])
-    rows: list[tuple[int, str, int, int]] = []
+    zones = places_by(sets, (group.kind for group in sets.groups), zones_of(sets.case))
+    rows: list[PlaceRow] = []
     for number, kind in enumerate(sets.kinds):
         alone, carrying = np.array(kind.replicas_alone), np.array(kind.carrying)
-        sizes, periods = np.unique(alone, return_index=True)
-        for size, period in zip(sizes.tolist(), periods.tolist(), strict=True):
+        for period, size in one_period_of_each_size(kind) if asked[kind.demand] else ():
             most = size - int(carrying[alone == size].max())
-            if asked[kind.demand] and most < size:
-                rows.extend((number, zone, period, most) for zone in sorted(of_kind[number]))
+            if most < size:
+                rows.extend((number, zone, period, most) for zone in zones.get(number, ()))
     return rows
 
 
-def loss_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, SharePrices]:
-    """Read the prices of the rows off the duals of a smaller program, for kinds of a larger one.
-
-    A zone that has no machine in the smaller program has no row there: its price is 0.
-    """
+def loss_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, PlacePrices]:
+    """Read the prices of the rows off the duals of a smaller program, for kinds of a larger one."""
     rows = lossy_kinds(small)
-    return prices_of_rows(sets, small, rows, duals, places=zones_of(sets.case)) if rows else {}
+    places = zones_of(sets.case) if rows else {}
+    return prices_in_places(sets, small, rows, duals, places=places)
