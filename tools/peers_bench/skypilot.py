@@ -9,44 +9,26 @@ begins at once. The accelerators asked for are all of those on which the workloa
 """
 
 import numpy as np
+from peers_bench.by_the_hour import cheapest_by_the_hour
 from peers_bench.market import Market
-from peers_bench.ways import Part, Way, Wish
+from peers_bench.ways import Wish
 
 
 def skypilot(market: Market) -> Wish:
     """Take the cheapest offer for each task."""
-    demands = tuple(_ranked(market, kinds) for kinds in market.kinds.values())
-    runs = tuple(
-        tuple(sorted(options, key=lambda one: (market.gang_usd_per_hour(one), one)))
-        for options in market.options.values()
-    )
-    own = sum(market.part_usd(ways[0][0]) for ways in demands if ways)
-    return Wish(own + market.runs_usd(runs), demands, runs)
 
-
-def _ranked(market: Market, kinds: list[int]) -> tuple[Way, ...]:
-    sets = market.sets
-
-    def rank(kind: int) -> tuple[float, float, int]:
+    def nodes(kind: int) -> float:
         groups = market.firm(kind)
         at_least = min(map(market.node_usd_per_hour, groups))
-        nodes = min(
+        return min(
             float(np.ceil(market.needed(kind) / market.per_node(one)).max(initial=0.0))
             for one in groups
             if market.node_usd_per_hour(one) == at_least
         )
-        return at_least, nodes, kind
 
-    return tuple(
-        (
-            Part(
-                kind,
-                (1.0,) * len(sets.kinds[kind].rates),
-                tuple(
-                    sorted(market.firm(kind), key=lambda one: (market.node_usd_per_hour(one), one))
-                ),
-                market.spot_if_cheaper(kind),
-            ),
-        )
-        for kind in sorted(kinds, key=rank)
+    return cheapest_by_the_hour(
+        market,
+        nodes,
+        group_usd_per_hour=market.node_usd_per_hour,
+        gang_usd_per_hour=market.gang_usd_per_hour,
     )
