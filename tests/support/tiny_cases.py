@@ -195,4 +195,17 @@ def case(
     )
 
 
+def served_case(
+    offers: Sequence[Offer],
+    service: dict[str, object],
+    *,
+    policy: dict[str, object] | None = None,
+    **more: object,
+) -> Case:
+    """Serve one service, on each machine by replicas of 1 GPU that carry 1 request/s."""
+    machines = {one.machine: one for one in offers}
+    file = workloads(services=[service], policy=policy or {}, **more)
+    return case(file, offers, serving=[serving(one, [1.0]) for one in machines.values()])
+
+
 HOUR = timedelta(hours=1)

@@ -31,9 +31,7 @@ def test_a_second_zone_counts_only_where_all_machines_of_the_region_name_theirs(
     plan, case = under(ASKED)
     for zones, is_kept in ((("a", "b"), True), (("a", None), False), (("a", "a"), False)):
         both = _in_zones(case, zones)
-        moved = plan.serving[2].model_copy(update={"machine": "p5b"})
-        spread = plan.model_copy(update={"serving": (*plan.serving[:2], moved, *plan.serving[3:])})
-        found = {one.subject for one in check(spread, both) if one.rule == "min_zones"}
+        found = {one.subject for one in check(_spread(plan), both) if one.rule == "min_zones"}
         assert ("chat/eu-west" not in found) is is_kept
 
 
@@ -42,8 +40,7 @@ def test_a_zone_that_is_left_for_a_while_does_not_count(under: Under) -> None:
     both = _in_zones(case, ("a", "b"))
     (step, *others) = plan.serving[2].steps
     later = step.model_copy(update={"from_at": step.from_at + case.workloads.horizon.slot})
-    moved = plan.serving[2].model_copy(update={"machine": "p5b", "steps": (later, *others)})
-    left = plan.model_copy(update={"serving": (*plan.serving[:2], moved, *plan.serving[3:])})
+    left = _spread(plan, steps=(later, *others))
     found = {one.subject for one in check(left, both) if one.rule == "min_zones"}
     assert "chat/eu-west" in found
 
@@ -53,11 +50,15 @@ def test_what_is_left_without_a_zone_must_carry_the_load(under: Under) -> None:
     one_kind = {"policy.max_groups": 1, "services.0.availability.spare_zone": True}
     plan, case = under({**ASKED, **one_kind})
     both = _in_zones(case, ("a", "b"))
-    moved = plan.serving[2].model_copy(update={"machine": "p5b"})
-    spread = plan.model_copy(update={"serving": (*plan.serving[:2], moved, *plan.serving[3:])})
-    found = [one for one in check(spread, both) if one.rule == "spare_zone"]
+    found = [one for one in check(_spread(plan), both) if one.rule == "spare_zone"]
     assert {one.subject for one in found} == {"chat/us-east", "chat/eu-west"}
     assert any("without aws/us-east-1/a 1 replicas are left" in one.message for one in found)
+
+
+def _spread(plan: Plan, **changes: object) -> Plan:
+    """Move the replicas of `chat` on spot to the other machine."""
+    moved = plan.serving[2].model_copy(update={"machine": "p5b", **changes})
+    return plan.model_copy(update={"serving": (*plan.serving[:2], moved, *plan.serving[3:])})
 
 
 def _in_zones(case: Case, zones: tuple[str, str | None]) -> Case:

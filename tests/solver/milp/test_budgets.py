@@ -11,8 +11,15 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from both_ways import (
+    both_ways,
+    broken_without,
+    cost_what_enumeration_finds,
+    exact_optimum,
+    exact_usd,
+)
 from changed_cases import with_workloads
-from oracle import INFEASIBLE, Tiny, cheapest_usd
+from priced_out import same_bound
 from random_cases import budget_case, random_case
 from solving import (
     EXACT,
@@ -24,7 +31,16 @@ from solving import (
     solution_of,
     solved,
 )
-from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
+from tiny_cases import (
+    case,
+    offer,
+    run_entry,
+    served_case,
+    service_entry,
+    serving,
+    training,
+    workloads,
+)
 from wide_cases import wide_case
 
 from broker.domain.budget import Budget
@@ -32,13 +48,11 @@ from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Status, Term
 from broker.verification.check import check
-from solver.milp import price_out
 from solver.milp.build import build_sets
 from solver.milp.dump import lines, term_lines
-from solver.milp.optimize import Optimum, has_hopeless_workload, optimize, optimum_of
+from solver.milp.optimize import has_hopeless_workload
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import build_program
-from solver.milp.relax import solve_relaxed
 from solver.milp.rows import entries, rows_of
 
 ACME = offer("1", provider="acme")
@@ -60,36 +74,38 @@ _BUDGETS: list[dict[str, object]] = [
 
 def test_a_provider_has_no_more_than_its_budget_an_hour() -> None:
     """Of five replicas three are acme's for 3 USD an hour, and two bolt's."""
-    assert _usd(_replicas(5, {"provider": "Acme", "usd_per_hour": 3.5})) == (3 + 2 * 3) * _HOURS
+    assert (
+        exact_usd(_replicas(5, {"provider": "Acme", "usd_per_hour": 3.5})) == (3 + 2 * 3) * _HOURS
+    )
 
 
 def test_a_providers_budget_for_the_horizon_is_spent_where_it_saves_most() -> None:
     """50 USD are 6 slots of 8 hours of an acme node: of 9 node-slots, 3 are bolt's."""
     of = _replicas(3, {"provider": "acme", "usd": 50})
-    assert _usd(of) == 6 * 8 * 1 + 3 * 8 * 3
+    assert exact_usd(of) == 6 * 8 * 1 + 3 * 8 * 3
 
 
 def test_a_month_is_scaled_to_the_horizon() -> None:
     """1,460 USD a month are 2 an hour, 48 a day."""
     of = _replicas(3, {"provider": "acme", "usd_per_month": 1460})
-    assert _usd(of) == 6 * 8 * 1 + 3 * 8 * 3
+    assert exact_usd(of) == 6 * 8 * 1 + 3 * 8 * 3
 
 
 def test_a_soft_budget_is_exceeded_where_that_costs_less() -> None:
     """A dollar more with acme saves two with bolt: it pays at 1.5 for a dollar over, not at 2.5."""
     soft = {"provider": "acme", "usd_per_hour": 3, "over_usd_per_usd": 1.5}
-    cheap = _optimum(_replicas(5, soft))
+    cheap = exact_optimum(_replicas(5, soft))
     assert float(cheap.total_usd) == (5 + 2 * 1.5) * _HOURS
     over = [line for line in cheap.cost_lines if line.term is Term.OVER_BUDGET]
     assert [(line.subject, float(line.usd)) for line in over] == [("policy.budgets[0]", 72.0)]
-    assert _usd(_replicas(5, {**soft, "over_usd_per_usd": 2.5})) == (3 + 2 * 3) * _HOURS
+    assert exact_usd(_replicas(5, {**soft, "over_usd_per_usd": 2.5})) == (3 + 2 * 3) * _HOURS
 
 
 def test_the_price_of_a_soft_budget_is_not_paid_from_the_hard_one() -> None:
     """5 USD an hour are spent and 2 more counted: 5 are enough, 4.9 are not."""
     soft = {"usd_per_hour": 3, "over_usd_per_usd": 1}
     enough = _replicas(5, soft, {"usd_per_hour": 5}, {"usd": 120}, policy=_monthly(5))
-    assert _usd(enough) == (5 + 2) * _HOURS
+    assert exact_usd(enough) == (5 + 2) * _HOURS
     for hard, policy in (({"usd_per_hour": 4.9}, {}), ({"usd": 119}, {}), (None, _monthly(4.9))):
         budgets = [one for one in (soft, hard) if one is not None]
         assert solved(_replicas(5, *budgets, policy=policy)).status is Status.INFEASIBLE
@@ -99,7 +115,7 @@ def test_a_workload_is_charged_at_list_prices_whatever_its_nodes_are_paid() -> N
     """Committed at 0.5, five replicas cost 2.5 an hour; at list, acme's take 5 and bolt's 15."""
     committed = offer("0.5", provider="acme", kind=PriceKind.RESERVED, term_months=1)
     more = {"offers": [ACME, BOLT, committed], "days": 28, "slot": "24 h"}
-    assert _usd(_replicas(5, {"workload": "chat", "usd_per_hour": 5}, **more)) == 2.5 * 28 * 24
+    assert exact_usd(_replicas(5, {"workload": "chat", "usd_per_hour": 5}, **more)) == 2.5 * 28 * 24
     below = _replicas(5, {"workload": "chat", "usd_per_hour": 4.9}, **more)
     assert solved(below).status is Status.INFEASIBLE
 
@@ -108,7 +124,9 @@ def test_where_a_machine_is_not_rented_its_dearest_commitment_is_its_list_price(
     month = offer("0.5", kind=PriceKind.RESERVED, term_months=1)
     year = offer("0.2", kind=PriceKind.RESERVED, term_months=12, upfront_usd="876")
     more = {"offers": [month, year], "days": 28, "slot": "24 h"}
-    assert _usd(_replicas(5, {"workload": "chat", "usd_per_hour": 2.5}, **more)) < 2.5 * 28 * 24
+    assert (
+        exact_usd(_replicas(5, {"workload": "chat", "usd_per_hour": 2.5}, **more)) < 2.5 * 28 * 24
+    )
     below = _replicas(5, {"workload": "chat", "usd_per_hour": 2.4}, **more)
     assert solved(below).status is Status.INFEASIBLE
 
@@ -129,7 +147,7 @@ def test_a_budget_an_hour_may_ask_for_a_run_that_takes_longer() -> None:
     fast, slow = offer("5", name="fast"), offer("3", name="slow")
     file = workloads(training=[run_entry(8 * 3600 * 3)], policy={"budgets": [{"usd_per_hour": 4}]})
     runs = [training(fast, tokens_per_s=3), training(slow, tokens_per_s=1)]
-    assert _usd(case(file, [fast, slow], training=runs)) == 3 * _HOURS
+    assert exact_usd(case(file, [fast, slow], training=runs)) == 3 * _HOURS
 
 
 def test_rows_of_budgets() -> None:
@@ -168,10 +186,7 @@ def test_a_plan_that_is_over_a_budget_is_refused(budget: dict[str, object]) -> N
     """Without the rows six replicas are all acme's, or where acme is sold out, bolt's."""
     offers = [ACME, BOLT] if "provider" in budget else [BOLT]
     of = _replicas(6, budget, offers=offers)
-    program = program_of(of, without="budgets")
-    loose = optimum_of(program, solution_of(program), EXACT)
-    found = {one.rule for one in check(assembled(of, loose), of)}
-    assert "budgets" in found
+    assert "budgets" in {one.rule for one in broken_without("budgets", of)}
 
 
 def test_a_plan_that_hides_what_is_over_a_soft_budget_is_refused() -> None:
@@ -189,14 +204,7 @@ def test_a_plan_that_hides_what_is_over_a_soft_budget_is_refused() -> None:
     "seed", [*range(2, 14), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(14, 60))]
 )
 def test_budgets_cost_what_enumeration_finds(seed: int) -> None:
-    of = budget_case(seed)
-    expected = cheapest_usd(Tiny(of, most_committed=3))
-    for optimum in (solved(of), optimize(of, EXACT)):
-        assert check(assembled(of, optimum), of) == ()
-        if expected == INFEASIBLE:
-            assert optimum.status is Status.INFEASIBLE
-        else:
-            assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    cost_what_enumeration_finds(budget_case(seed), most_committed=3)
 
 
 def test_budgets_bind_in_many_random_cases() -> None:
@@ -206,22 +214,15 @@ def test_budgets_bind_in_many_random_cases() -> None:
     assert sum(dearer) > 6
 
 
-def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
-        monkeypatch.setattr(price_out, name, 1)
+@pytest.mark.usefixtures("start_with_one_of_each")
+def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
     binding = 0
     for of in _many_machines(range(40)):
         sets = build_sets(of)
         if has_hopeless_workload(sets):
             continue
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        program = build_program(replace(sets, fills=() if found is None else found.fills))
-        whole = solve_relaxed(program)
-        assert (whole is None) == (found is None)
-        if whole is not None and found is not None:
-            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
+        if both := same_bound(sets):
+            _, whole, program = both
             rows = sum(len(one.keys) for one in program.families if one.family != "budgets")
             binding += bool(np.abs(whole.row_usd[rows:]).max(initial=0.0) > 1e-6)
     assert binding > 5
@@ -255,10 +256,7 @@ def test_a_plan_with_a_kind_or_option_costs_its_penalty_more_than_the_bound() ->
 )
 def test_step_by_step_costs_what_the_whole_program_does(seeds: range) -> None:
     for of in _many_machines(seeds):
-        whole, stepwise = solved(of), optimize(of, EXACT)
-        assert check(assembled(of, stepwise), of) == ()
-        assert stepwise.status is whole.status
-        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+        both_ways(of)
 
 
 def _many_machines(seeds: range) -> Iterator[Case]:
@@ -289,12 +287,8 @@ def _replicas(
     policy: dict[str, object] | None = None,
     **more: object,
 ) -> Case:
-    load = {"requests_per_s": {"mean": float(count), "peak": float(count), "peak_hour": 12}}
-    sold = offers or [ACME, BOLT]
     rules = {"budgets": list(budgets), **(policy or {})}
-    file = workloads(services=[service_entry(1, 1, traffic=load)], policy=rules, **more)
-    served = {one.machine: one for one in sold}
-    return case(file, sold, serving=[serving(one, [1.0]) for one in served.values()])
+    return served_case(offers or [ACME, BOLT], service_entry(count, count), policy=rules, **more)
 
 
 def _with_run(
@@ -311,19 +305,6 @@ def _with_run(
     )
     runs = [training(ACME, egress_usd="7.5")]
     return case(file, [ACME], serving=[serving(ACME, [1.0])], training=runs)
-
-
-def _optimum(of: Case) -> Optimum:
-    whole, stepwise = solved(of), optimize(of, EXACT)
-    for optimum in (whole, stepwise):
-        assert check(assembled(of, optimum), of) == ()
-    assert stepwise.total_usd == whole.total_usd
-    return whole
-
-
-def _usd(of: Case) -> float:
-    """Solve whole and step by step, and have both plans checked; give the cost."""
-    return float(_optimum(of).total_usd)
 
 
 def test_a_day_of_a_batch_job_is_the_work_of_the_job() -> None:

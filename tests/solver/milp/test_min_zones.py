@@ -3,30 +3,24 @@
 A node is one replica here and carries 1 request/s. A day has three slots of 8 hours.
 """
 
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from both_ways import both_ways, broken_without, cost_what_enumeration_finds, exact_usd
 from changed_cases import placed, with_workloads
-from oracle import INFEASIBLE, Tiny, cheapest_usd
+from priced_out import same_bound
 from random_cases import random_case, zone_case
-from solving import EXACT, assembled, least_usd, program_of, same_cost, solution_of, solved
-from tiny_cases import case, offer, service_entry, serving, workloads
+from solving import least_usd, program_of, same_cost, solved
+from tiny_cases import offer, served_case, service_entry
 from wide_cases import wide_case
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import Status
-from broker.verification.check import check
-from solver.milp import price_out
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
-from solver.milp.optimize import has_hopeless_workload, optimize, optimum_of
-from solver.milp.price_out import relaxed_over_all
-from solver.milp.program import build_program
-from solver.milp.relax import solve_relaxed
+from solver.milp.optimize import has_hopeless_workload
 from solver.milp.zones import zones_of
 
 _HOURS = 24
@@ -43,7 +37,7 @@ A, B, C = _box("1", "a"), _box("2", "b"), _box("5", "c")
 
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_so_many_zones_have_a_replica_each_and_the_cheapest_has_the_rest(max_groups: int) -> None:
-    usd = [_usd(_of([A, B, C], zones, max_groups=max_groups)) for zones in (1, 2, 3)]
+    usd = [exact_usd(_of([A, B, C], zones, max_groups=max_groups)) for zones in (1, 2, 3)]
     assert usd == [4 * 1 * _HOURS, (3 * 1 + 2) * _HOURS, (2 * 1 + 2 + 5) * _HOURS]
     assert solved(_of([A, B, C], 4, max_groups=max_groups)).status is Status.INFEASIBLE
 
@@ -53,21 +47,21 @@ def test_a_fleet_that_shrinks_stays_in_its_zones(max_groups: int) -> None:
     """8 h of 2, of 4, and of 3 replicas: one is in b all day."""
     load = {"requests_per_s": {"step": "8 h", "by_size": [[2.0, 4.0, 3.0]]}}
     of = _of([A, B], 2, max_groups=max_groups, traffic=load)
-    assert _usd(of) == 8 * (1 + 3 + 2) + _HOURS * 2
+    assert exact_usd(of) == 8 * (1 + 3 + 2) + _HOURS * 2
 
 
 def test_where_a_machine_names_no_zone_its_region_is_one() -> None:
     anywhere, elsewhere = _box("4", None), _box("9", None, region="there")
     of = _of([A, B, anywhere, elsewhere], 2)
     assert set(zones_of(of).values()) == {"acme/here", "acme/there"}
-    assert _usd(of) == (3 * 1 + 9) * _HOURS
+    assert exact_usd(of) == (3 * 1 + 9) * _HOURS
     assert solved(_of([A, B, anywhere], 2)).status is Status.INFEASIBLE
 
 
 def test_a_resold_machine_stands_in_a_zone_of_the_cloud_behind_it() -> None:
     resold = _box("2", "a", provider="shop").model_copy(update={"operator": "acme"})
     assert solved(_of([A, resold], 2)).status is Status.INFEASIBLE
-    assert _usd(_of([A, _box("2", "a", provider="bolt")], 2)) == (3 * 1 + 2) * _HOURS
+    assert exact_usd(_of([A, _box("2", "a", provider="bolt")], 2)) == (3 * 1 + 2) * _HOURS
 
 
 def test_zones_need_a_replica_each_also_without_load() -> None:
@@ -100,9 +94,7 @@ def test_rows_where_kinds_mix_look_at_each_period() -> None:
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_without_the_rows_a_plan_is_refused(max_groups: int) -> None:
     of = _of([A, B], 2, max_groups=max_groups)
-    program = program_of(of, without="min_zones")
-    loose = optimum_of(program, solution_of(program), EXACT)
-    (found,) = check(assembled(of, loose), of)
+    (found,) = broken_without("min_zones", of)
     assert (found.rule, found.subject) == ("min_zones", "chat/us-east")
     assert found.message == "has a replica at all times in acme/here/a; 2 zones are right"
 
@@ -111,14 +103,7 @@ def test_without_the_rows_a_plan_is_refused(max_groups: int) -> None:
     "seed", [*range(14), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(14, 60))]
 )
 def test_zones_cost_what_enumeration_finds(seed: int) -> None:
-    of = zone_case(seed)
-    expected = cheapest_usd(Tiny(of, most_committed=3))
-    for optimum in (solved(of), optimize(of, EXACT)):
-        assert check(assembled(of, optimum), of) == ()
-        if expected == INFEASIBLE:
-            assert optimum.status is Status.INFEASIBLE
-        else:
-            assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    cost_what_enumeration_finds(zone_case(seed), most_committed=3)
 
 
 def test_zones_cost_something_in_many_random_cases() -> None:
@@ -131,23 +116,15 @@ def test_zones_cost_something_in_many_random_cases() -> None:
     assert dearer > 5
 
 
-def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
-        monkeypatch.setattr(price_out, name, 1)
+@pytest.mark.usefixtures("start_with_one_of_each")
+def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
     compared = 0
     for of in _many_machines(range(40)):
         sets = build_sets(of)
         if has_hopeless_workload(sets) or not sets.has_one_kind:
             continue
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        fills = () if found is None else found.fills
-        whole = solve_relaxed(build_program(replace(sets, fills=fills)))
-        assert (whole is None) == (found is None)
-        if whole is not None and found is not None:
-            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
-            compared += len(found.groups or ()) < len(sets.groups)
+        if both := same_bound(sets):
+            compared += len(both[0].groups or ()) < len(sets.groups)
     assert compared > 5
 
 
@@ -156,10 +133,7 @@ def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
 )
 def test_step_by_step_costs_what_the_whole_program_does(seeds: range) -> None:
     for of in _many_machines(seeds):
-        whole, stepwise = solved(of), optimize(of, EXACT)
-        assert check(assembled(of, stepwise), of) == ()
-        assert stepwise.status is whole.status
-        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+        both_ways(of)
 
 
 def _many_machines(seeds: range) -> Iterator[Case]:
@@ -184,25 +158,9 @@ def _of(
     *,
     max_groups: int = 1,
     min_replicas: int | None = None,
-    traffic: dict[str, object] | None = None,
+    slot: str = "8 h",
     **more: object,
 ) -> Case:
-    load = {"requests_per_s": {"mean": 4.0, "peak": 4.0, "peak_hour": 12}}
-    entry = service_entry(
-        1,
-        1,
-        traffic=traffic or load,
-        availability={"min_zones": zones},
-        min_replicas=zones if min_replicas is None else min_replicas,
-    )
-    file = workloads(services=[entry], policy={"max_groups": max_groups}, **more)
-    return case(file, offers, serving=[serving(one, [1.0]) for one in offers])
-
-
-def _usd(of: Case) -> float:
-    """Solve whole and step by step, and have both plans checked; give the cost."""
-    whole, stepwise = solved(of), optimize(of, EXACT)
-    for optimum in (whole, stepwise):
-        assert check(assembled(of, optimum), of) == ()
-    assert stepwise.total_usd == whole.total_usd
-    return float(whole.total_usd)
+    least = zones if min_replicas is None else min_replicas
+    service = service_entry(4, 4, availability={"min_zones": zones}, min_replicas=least, **more)
+    return served_case(offers, service, policy={"max_groups": max_groups}, slot=slot)

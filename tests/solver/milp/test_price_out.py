@@ -7,24 +7,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from gang_cases import gang_case
+from priced_out import one_of_each_first, same_bound
 from random_cases import random_case
 from shared_cases import shared_case
 from solving import EXACT, objective_usd, solution_of
 from wide_cases import wide_case
 
 from broker.domain.case import Case
-from solver.milp import price_out
 from solver.milp.build import build_sets
 from solver.milp.narrow import possible
 from solver.milp.optimize import has_hopeless_workload
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program
-from solver.milp.relax import solve_relaxed
+from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.rows import entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Ints
 
+pytestmark = pytest.mark.usefixtures("start_with_one_of_each")
 TOLERANCE = 1e-6
+Priced = list[tuple[Sets, Relaxed | None, float]]
+"""Each case, what pricing out found of it, and what its plan costs."""
 SHARED_SEEDS = (*range(8), 23, 39, 52, 180, 279, 292, 297)
 
 
@@ -47,52 +50,51 @@ def drawn() -> Iterator[Sets]:
             yield sets
 
 
-@pytest.fixture(autouse=True)
-def start_with_one_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
-        monkeypatch.setattr(price_out, name, 1)
+@pytest.fixture(scope="module")
+def priced() -> Priced:
+    """Price out and solve each of them, once for all tests."""
+    with one_of_each_first():
+        return [
+            (
+                sets,
+                relaxed_over_all(sets, time.monotonic() + 60),
+                _optimum_usd(build_program(sets)),
+            )
+            for sets in drawn()
+        ]
 
 
 def test_the_bound_is_that_of_the_whole_relaxed_program() -> None:
     compared = rounded = 0
     for sets in drawn():
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        fills = () if found is None else found.fills
-        whole = solve_relaxed(build_program(replace(sets, fills=fills)))
-        assert (whole is None) == (found is None)
-        if whole is not None and found is not None:
-            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=TOLERANCE, abs=1e-4)
+        if both := same_bound(sets):
+            found, _, _ = both
             compared += len(found.groups or ()) < len(sets.groups)
-            rounded += bool(fills)
+            rounded += bool(found.fills)
     assert compared > 20
     assert rounded > 20
 
 
-def test_whole_nodes_lift_the_bound_towards_the_plan() -> None:
+def test_whole_nodes_lift_the_bound_towards_the_plan(priced: Priced) -> None:
     gaps = []
-    for sets in drawn():
+    for sets, found, usd in priced:
         plain = solve_relaxed(build_program(sets))
-        found = relaxed_over_all(sets, time.monotonic() + 60)
         if plain is not None and found is not None:
-            usd = _optimum_usd(build_program(sets))
             gaps.append((usd - plain.bound_usd, usd - found.bound_usd))
     before, after = np.sum(gaps, axis=0)
     assert 0 <= after < 0.6 * before
 
 
-@pytest.mark.parametrize("seconds", [0, 60], ids=["early", "late"])
-def test_the_bound_is_never_above_the_optimum(seconds: int) -> None:
-    for sets in drawn():
-        found = relaxed_over_all(sets, time.monotonic() + seconds)
-        if found is not None:
-            assert found.bound_usd <= _optimum_usd(build_program(sets)) * (1 + TOLERANCE) + 1e-4
+def test_the_bound_is_never_above_the_optimum(priced: Priced) -> None:
+    for sets, late, usd in priced:
+        early = relaxed_over_all(sets, time.monotonic())
+        for found in (early, late):
+            assert found is None or found.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
 
 
-def test_dropping_what_penalties_exclude_never_loses_the_optimum() -> None:
+def test_dropping_what_penalties_exclude_never_loses_the_optimum(priced: Priced) -> None:
     fewer_groups = fewer_options = 0
-    for sets in drawn():
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        usd = _optimum_usd(build_program(sets))
+    for sets, found, usd in priced:
         if found is None or np.isinf(usd):
             continue
         left = possible(sets, found, usd)

@@ -8,18 +8,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from both_ways import both_ways, broken_without, exact_usd
 from changed_cases import with_workloads
-from solving import EXACT, assembled, program_of, same_cost, solution_of, solved
-from tiny_cases import case, offer, service_entry, serving, workloads
+from solving import EXACT, program_of, solved
+from tiny_cases import offer, served_case, service_entry
 from wide_cases import wide_case
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import Status
-from broker.verification.check import check
 from solver.milp.constraints.provider_share import share_prices
 from solver.milp.dump import lines
-from solver.milp.optimize import optimize, optimum_of
+from solver.milp.optimize import optimize
 from solver.milp.shares import most_with_one
 
 ACME = offer("1", provider="acme")
@@ -44,24 +44,24 @@ def test_a_share_is_rounded_up_but_never_to_all_of_two_or_more(share: str, most:
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_the_dearer_provider_takes_what_the_share_leaves(max_groups: int) -> None:
     of = _five_replicas([ACME, BOLT], share=0.7, max_groups=max_groups)
-    assert _usd(of) == (4 * 1 + 1 * 3) * _HOURS
-    assert _usd(_five_replicas([ACME, BOLT], share=0.5, max_groups=max_groups)) == (
+    assert exact_usd(of) == (4 * 1 + 1 * 3) * _HOURS
+    assert exact_usd(_five_replicas([ACME, BOLT], share=0.5, max_groups=max_groups)) == (
         (3 * 1 + 2 * 3) * _HOURS
     )
-    assert _usd(_five_replicas([ACME, BOLT], share=1.0, max_groups=max_groups)) == 5 * _HOURS
+    assert exact_usd(_five_replicas([ACME, BOLT], share=1.0, max_groups=max_groups)) == 5 * _HOURS
 
 
 def test_the_smaller_of_the_policy_and_the_service_holds() -> None:
     both = _five_replicas([ACME, BOLT], share=0.7, policy={"max_provider_share": 0.5})
-    assert _usd(both) == (3 * 1 + 2 * 3) * _HOURS
+    assert exact_usd(both) == (3 * 1 + 2 * 3) * _HOURS
     policy_alone = _five_replicas([ACME, BOLT], share=1.0, policy={"max_provider_share": 0.5})
-    assert _usd(policy_alone) == _usd(both)
+    assert exact_usd(policy_alone) == exact_usd(both)
 
 
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_a_resold_machine_counts_for_the_cloud_behind_it(max_groups: int) -> None:
     of = _five_replicas([ACME, RESALE, BOLT], share=0.7, max_groups=max_groups)
-    assert _usd(of) == (4 * 1 + 1 * 3) * _HOURS
+    assert exact_usd(of) == (4 * 1 + 1 * 3) * _HOURS
     none = _five_replicas([ACME, RESALE], share=0.7, max_groups=max_groups)
     assert optimize(none, EXACT).status is Status.INFEASIBLE
 
@@ -69,21 +69,21 @@ def test_a_resold_machine_counts_for_the_cloud_behind_it(max_groups: int) -> Non
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_two_replicas_are_never_with_one_provider_and_one_may_be(max_groups: int) -> None:
     two = _replicas(2, [ACME, BOLT], share=0.9, max_groups=max_groups)
-    assert _usd(two) == (1 + 3) * _HOURS
+    assert exact_usd(two) == (1 + 3) * _HOURS
     one = _replicas(1, [ACME, BOLT], share=0.9, max_groups=max_groups)
-    assert _usd(one) == 1 * _HOURS
+    assert exact_usd(one) == 1 * _HOURS
 
 
 def test_a_large_fleet_may_be_shared_replica_by_replica() -> None:
     of = _replicas(60, [ACME, BOLT], share=0.5)
-    assert _usd(of) == (30 * 1 + 30 * 3) * _HOURS
+    assert exact_usd(of) == (30 * 1 + 30 * 3) * _HOURS
 
 
 def test_a_fleet_that_grows_keeps_the_share_at_each_size() -> None:
     """8 h of 1, 8 h of 3 and 8 h of 2 replicas; of 3 one must be bolt's, and so of 2, not of 1."""
-    load = {"step": "8 h", "by_size": [[1.0, 3.0, 2.0]]}
-    of = _of([ACME, BOLT], share=0.7, traffic={"requests_per_s": load})
-    assert _usd(of) == 8 * 1 + 8 * (2 + 3) + 8 * (1 + 3)
+    load = {"requests_per_s": {"step": "8 h", "by_size": [[1.0, 3.0, 2.0]]}}
+    of = _of([ACME, BOLT], service_entry(1, 1, traffic=load), share=0.7)
+    assert exact_usd(of) == 8 * 1 + 8 * (2 + 3) + 8 * (1 + 3)
 
 
 def test_rows_under_one_kind_bind_a_used_kind() -> None:
@@ -115,9 +115,7 @@ def test_no_rows_where_one_provider_may_have_all() -> None:
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_without_the_rows_a_plan_is_refused(max_groups: int) -> None:
     of = _five_replicas([ACME, BOLT], share=0.7, max_groups=max_groups)
-    program = program_of(of, without="provider_share")
-    loose = optimum_of(program, solution_of(program), EXACT)
-    assert {one.rule for one in check(assembled(of, loose), of)} == {"provider_share"}
+    assert {one.rule for one in broken_without("provider_share", of)} == {"provider_share"}
 
 
 @pytest.mark.parametrize(
@@ -134,11 +132,7 @@ def test_random_cases_are_solved_and_accepted_and_the_share_costs_something(
         free = wide_case(seed)
         share = (0.5, 0.7)[seed % 2]
         of = with_workloads(free, {"policy.max_provider_share": share})
-        whole, stepwise = solved(of), optimize(of, EXACT)
-        for optimum in (whole, stepwise):
-            assert check(assembled(of, optimum), of) == ()
-        assert stepwise.status is whole.status
-        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+        whole, _ = both_ways(of)
         if whole.status is not Status.INFEASIBLE:
             dearer += whole.total_usd > solved(free).total_usd
     assert dearer >= least
@@ -155,31 +149,20 @@ def _five_replicas(
 
 
 def _replicas(count: int, offers: list[Offer], **more: object) -> Case:
-    load = {"mean": float(count), "peak": float(count), "peak_hour": 12}
-    return _of(offers, traffic={"requests_per_s": load}, **more)
+    return _of(offers, service_entry(count, count), **more)
 
 
 def _of(
     offers: list[Offer],
+    service: dict[str, object],
     *,
     share: object,
-    traffic: dict[str, object],
     max_groups: object = 1,
     policy: object = None,
 ) -> Case:
-    entry = service_entry(1, 1, traffic=traffic, availability={"max_provider_share": share})
+    asked = {"availability": {"max_provider_share": share}}
     rules = {"max_groups": max_groups, **(policy if isinstance(policy, dict) else {})}
-    file = workloads(services=[entry], policy=rules)
-    return case(file, offers, serving=[serving(one, [1.0]) for one in offers])
-
-
-def _usd(of: Case) -> float:
-    """Solve whole and step by step, and have both plans checked; give the cost."""
-    whole, stepwise = solved(of), optimize(of, EXACT)
-    for optimum in (whole, stepwise):
-        assert check(assembled(of, optimum), of) == ()
-    assert stepwise.total_usd == whole.total_usd
-    return float(whole.total_usd)
+    return served_case(offers, service | asked, policy=rules)
 
 
 def test_prices_of_the_rows_are_read_off_duals_by_kind_and_provider() -> None:

@@ -3,27 +3,21 @@
 A node is one replica here and carries 1 request/s, of which there are 4 all day.
 """
 
-import time
-
 import pytest
+from both_ways import both_ways, broken_without, cost_what_enumeration_finds, exact_usd
 from changed_cases import placed, with_workloads
-from oracle import INFEASIBLE, Tiny, cheapest_usd
+from priced_out import same_bound
 from random_cases import random_case, zone_case
-from solving import EXACT, assembled, program_of, same_cost, solution_of, solved
-from tiny_cases import case, offer, service_entry, serving, workloads
+from solving import program_of, solved
+from tiny_cases import offer, served_case, service_entry
 from wide_cases import wide_case
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import Status
-from broker.verification.check import check
-from solver.milp import price_out
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
-from solver.milp.optimize import has_hopeless_workload, optimize, optimum_of
-from solver.milp.price_out import relaxed_over_all
-from solver.milp.program import build_program
-from solver.milp.relax import solve_relaxed
+from solver.milp.optimize import has_hopeless_workload
 
 _HOURS = 24
 
@@ -37,16 +31,16 @@ A, B, C = _box("1", "a"), _box("2", "b"), _box("5", "c")
 
 
 def test_two_zones_carry_the_load_twice_and_three_one_and_a_half_times() -> None:
-    assert _usd(_of([A, B, C], 2)) == (4 * 1 + 4 * 2) * _HOURS
-    assert _usd(_of([A, B, C], 3)) == (2 * 1 + 2 * 2 + 2 * 5) * _HOURS
+    assert exact_usd(_of([A, B, C], 2)) == (4 * 1 + 4 * 2) * _HOURS
+    assert exact_usd(_of([A, B, C], 3)) == (2 * 1 + 2 * 2 + 2 * 5) * _HOURS
     assert solved(_of([A, B], 3)).status is Status.INFEASIBLE
     assert solved(_of([A], 2)).status is Status.INFEASIBLE
 
 
 def test_spares_and_the_least_number_are_part_of_the_fleet() -> None:
     """Of ten replicas asked for, four must be outside each zone: six of acme's cheap ones do."""
-    assert _usd(_of([A, B], 2, min_replicas=10)) == (6 * 1 + 4 * 2) * _HOURS
-    assert _usd(_of([A, B], 2, spares=5)) == (5 * 1 + 4 * 2) * _HOURS
+    assert exact_usd(_of([A, B], 2, min_replicas=10)) == (6 * 1 + 4 * 2) * _HOURS
+    assert exact_usd(_of([A, B], 2, spares=5)) == (5 * 1 + 4 * 2) * _HOURS
 
 
 def test_a_zone_to_spare_needs_two_and_one_kind() -> None:
@@ -67,9 +61,7 @@ def test_rows_of_zone_loss() -> None:
 
 def test_without_the_rows_a_plan_is_refused() -> None:
     of = _of([A, B], 2)
-    program = program_of(of, without="zone_loss")
-    loose = optimum_of(program, solution_of(program), EXACT)
-    (found,) = check(assembled(of, loose), of)
+    (found,) = broken_without("zone_loss", of)
     assert (found.rule, found.subject) == ("spare_zone", "chat/us-east")
     start = "at 2026-12-01 00:00 (and in 2 more slots)"
     lost = "without acme/here/a 1 replicas are left, 4 carry the load"
@@ -80,32 +72,18 @@ def test_without_the_rows_a_plan_is_refused() -> None:
     "seed", [*range(14), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(14, 50))]
 )
 def test_lost_zones_cost_what_enumeration_finds(seed: int) -> None:
-    of = zone_case(seed, spare_zone=True)
-    expected = cheapest_usd(Tiny(of, most_committed=8))
-    for optimum in (solved(of), optimize(of, EXACT)):
-        assert check(assembled(of, optimum), of) == ()
-        if expected == INFEASIBLE:
-            assert optimum.status is Status.INFEASIBLE
-        else:
-            assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
+    cost_what_enumeration_finds(zone_case(seed, spare_zone=True), most_committed=8)
 
 
-def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
-        monkeypatch.setattr(price_out, name, 1)
+@pytest.mark.usefixtures("start_with_one_of_each")
+def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
     compared = 0
     for of in map(_many_machines, range(20)):
         sets = build_sets(of)
         if has_hopeless_workload(sets):
             continue
-        whole = solve_relaxed(build_program(sets))
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        assert (whole is None) == (found is None)
-        if whole is not None and found is not None:
-            assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
-            compared += len(found.groups or ()) < len(sets.groups)
+        if both := same_bound(sets):
+            compared += len(both[0].groups or ()) < len(sets.groups)
     assert compared > 2
 
 
@@ -114,10 +92,7 @@ def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program(
 )
 def test_step_by_step_costs_what_the_whole_program_does(seeds: range) -> None:
     for of in map(_many_machines, seeds):
-        whole, stepwise = solved(of), optimize(of, EXACT)
-        assert check(assembled(of, stepwise), of) == ()
-        assert stepwise.status is whole.status
-        assert same_cost(float(stepwise.total_usd), float(whole.total_usd))
+        both_ways(of)
 
 
 def _many_machines(seed: int) -> Case:
@@ -141,17 +116,6 @@ def _of(
     spares: int = 0,
     policy: dict[str, object] | None = None,
 ) -> Case:
-    load = {"requests_per_s": {"mean": 4.0, "peak": 4.0, "peak_hour": 12}}
     asked = {"min_zones": zones, "spare_zone": True, "spare_replicas": spares}
-    entry = service_entry(1, 1, traffic=load, availability=asked, min_replicas=min_replicas)
-    file = workloads(services=[entry], policy=policy or {})
-    return case(file, offers, serving=[serving(one, [1.0]) for one in offers])
-
-
-def _usd(of: Case) -> float:
-    """Solve whole and step by step, and have both plans checked; give the cost."""
-    whole, stepwise = solved(of), optimize(of, EXACT)
-    for optimum in (whole, stepwise):
-        assert check(assembled(of, optimum), of) == ()
-    assert stepwise.total_usd == whole.total_usd
-    return float(whole.total_usd)
+    service = service_entry(4, 4, availability=asked, min_replicas=min_replicas)
+    return served_case(offers, service, policy=policy)

@@ -1,0 +1,38 @@
+"""Pricing out held against the whole relaxed program."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from solver.milp import price_out
+from solver.milp.price_out import relaxed_over_all
+from solver.milp.program import Program, build_program
+from solver.milp.relax import Relaxed, solve_relaxed
+from solver.milp.sets import Sets
+
+
+@contextmanager
+def one_of_each_first() -> Iterator[None]:
+    """Have pricing out begin with one kind, machine and option, so that it must find the others."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
+            patch.setattr(price_out, name, 1)
+        yield
+
+
+def same_bound(sets: Sets) -> tuple[Relaxed, Relaxed, Program] | None:
+    """Relax by pricing out and as a whole, to the same bound; give both and the whole program.
+
+    None where neither has a plan.
+    """
+    found = relaxed_over_all(sets, time.monotonic() + 60)
+    program = build_program(replace(sets, fills=() if found is None else found.fills))
+    whole = solve_relaxed(program)
+    assert (whole is None) == (found is None)
+    if whole is None or found is None:
+        return None
+    assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
+    return found, whole, program
