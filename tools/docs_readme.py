@@ -46,7 +46,12 @@ def plan_block() -> str:
     )
     if ended.returncode:
         raise SystemExit(f"gpubroker {' '.join(PLAN_COMMAND)} failed:\n{ended.stderr}")
-    return _console("make plan", ended.stdout.splitlines())
+    return shown_plan(ended.stdout)
+
+
+def shown_plan(printed: str) -> str:
+    """Show what the main job printed."""
+    return _console("make plan", printed.splitlines())
 
 
 def on_any_machine(text: str) -> str:

@@ -17,7 +17,7 @@ from tiny_files import ROWS, write_sheet, write_workloads
 
 from broker.domain.plan import Plan, Status
 
-SMALL_EXAMPLES = ["13b-smallest-card", "7b-small-team"]
+SMALL_EXAMPLES = ["13b-smallest-card", pytest.param("7b-small-team", marks=pytest.mark.long)]
 MAIN = "from cli.app import main; main()"
 
 

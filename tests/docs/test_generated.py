@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import Solve
+from docs_readme import EXAMPLE, shown_plan
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,9 +48,12 @@ def test_the_commands_of_a_page_end_as_it_says(page: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_the_readme_shows_what_make_plan_prints() -> None:
-    ended = generate_docs("--check", "--only", "plan")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+@pytest.mark.long
+def test_the_readme_shows_what_make_plan_prints(readme: str, solve: Solve) -> None:
+    ended = solve(Path(EXAMPLE).stem).ended
+    assert ended.code == 0, ended.err
+    block = readme.partition("<!-- plan: begin -->")[2].partition("<!-- plan: end -->")[0]
+    assert block.strip() == shown_plan(ended.out)
 
 
 def test_a_difference_is_told_and_ends_with_1(tmp_path: Path) -> None:

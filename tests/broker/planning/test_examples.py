@@ -48,12 +48,12 @@ def plan_of(solve: Solve) -> Callable[[str], Plan]:
     return plan
 
 
-LARGE = {"company.yaml"}
-"""Proven within the limits on two cores that do nothing else."""
+LONG = {"7b-small-team.yaml", "70b-two-continents.yaml", "company.yaml"}
+"""They take a minute or more, and are proven within the limits on cores that do little else."""
 
 EVERY = pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name in LARGE)) for name in sorted(TEXTS)],
+    [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in sorted(TEXTS)],
 )
 
 
@@ -74,6 +74,7 @@ def test_an_example_is_proven_within_five_percent_and_accepted(
     assert violations == ()
 
 
+@pytest.mark.long
 def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(
     plan_of: Callable[[str], Plan],
 ) -> None:
@@ -86,6 +87,7 @@ def test_70b_training_lands_on_nvlink_nodes_with_a_fast_fabric(
     assert (shape.fabric_gbit_per_s or 0) >= 400
 
 
+@pytest.mark.long
 def test_70b_serving_pays_for_a_fast_fabric_only_where_nodes_are_committed(
     plan_of: Callable[[str], Plan],
 ) -> None:
@@ -118,11 +120,13 @@ def test_committed_nodes_of_the_company_serve_and_train(plan_of: Callable[[str],
     assert machine in {run.machine for run in plan.training}
 
 
+@pytest.mark.long
 def test_a_small_team_commits_to_nothing(plan_of: Callable[[str], Plan]) -> None:
     plan = plan_of("7b-small-team.yaml")
     assert {one.price_kind for one in plan.purchases} <= {PriceKind.ON_DEMAND, PriceKind.SPOT}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SHEET.exists(), reason="the large price sheet is not here")
 def test_the_70b_example_works_on_a_real_sheet_and_buys_no_oddity(
     service: PlanningService,
