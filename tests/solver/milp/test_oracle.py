@@ -38,7 +38,7 @@ def test_program_costs_what_enumeration_finds(seed: int) -> None:
         assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(39), pytest.param(39, marks=pytest.mark.long)])
 def test_handovers_cost_what_enumeration_finds(seed: int) -> None:
     tiny = handover_case(seed)
     expected = cheapest_usd(Tiny(tiny, most_committed=0))
