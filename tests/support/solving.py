@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer
@@ -25,7 +26,15 @@ def program_of(of: Case, *, without: str = "") -> Program:
 
 
 def solution_of(program: Program, limits: Limits = EXACT) -> Solution:
-    return solve_model(to_proto(program).SerializeToString(), limits)
+    """Solve a program, unless a test of this process has solved the same one to the same end."""
+    return _solution_of(to_proto(program).SerializeToString(deterministic=True), limits)
+
+
+@lru_cache(maxsize=1000)
+def _solution_of(model: bytes, limits: Limits) -> Solution:
+    solution = solve_model(model, limits)
+    solution.values.flags.writeable = False
+    return solution
 
 
 def solved(of: Case, limits: Limits = EXACT) -> Optimum:
