@@ -60,9 +60,9 @@ def test_a_plan_is_accepted_with_its_total(solved: Solved, gpubroker: Gpubroker)
     assert ended.out.endswith(" rules checked\n")
 
 
-def test_the_verdict_is_told_as_data(solved: Solved, gpubroker: Gpubroker) -> None:
-    options = ("--recorded", "--format", "json")
-    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), *options)
+def test_the_verdict_is_told_as_data(reserving: Solved, gpubroker: Gpubroker) -> None:
+    options = ("--sheet", str(reserving.workloads.with_name("sheet.csv")), "--format", "json")
+    ended = gpubroker("verify", str(reserving.plan), str(reserving.workloads), *options)
     told = json.loads(ended.out)
     assert ended.code == 0
     assert (told["schema"], told["verdict"]) == ("gpubroker.verification/1", "accepted")
@@ -148,7 +148,8 @@ def test_a_plan_is_refused_over_another_catalog(
 def test_a_plan_from_the_store_is_checked_against_the_store(
     gpubroker: Gpubroker, tmp_path: Path
 ) -> None:
-    workloads = write_workloads(tmp_path, ("services:", "policy: {allow_stale: true}\nservices:"))
+    policy = "policy: {allow_stale: true, providers: {allow: [runpod]}}"
+    workloads = write_workloads(tmp_path, ("services:", f"{policy}\nservices:"))
     out = tmp_path / "plan.json"
     assert gpubroker("refresh", "--recorded", "--provider", "runpod").code == 0
     assert gpubroker("plan", str(workloads), "--out", str(out)).code == 0
