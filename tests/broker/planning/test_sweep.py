@@ -83,7 +83,7 @@ def test_a_wrong_value_is_told_as_one_of_vary(inputs: Inputs) -> None:
 def test_a_sweep_is_the_same_however_many_work_at_it(
     inputs: Inputs, service: PlanningService
 ) -> None:
-    texts = ("traffic=1,40,100000", "price.L40S=1x,3x")
+    texts = ("traffic=1,40", "price.L40S=1x,3x")
     two, one = (swept(inputs, service, *texts, workers=workers) for workers in (2, 1))
     assert two == one
     assert two.snapshot == inputs.view.snapshot
@@ -93,7 +93,7 @@ def test_a_sweep_is_the_same_however_many_work_at_it(
     assert {offer.provider for offer in two.plans[0].offers} == {"aws"}
     assert {offer.provider for offer in two.plans[1].offers} == {"gcp"}
     costs = [plan.total_usd for plan in two.plans]
-    assert costs[0] < costs[2] < costs[4]
+    assert costs[0] < costs[2]
     assert all(plan.status is Status.OPTIMAL for plan in two.plans)
 
 
