@@ -6,6 +6,7 @@ or GPUBROKER_TEST_DATABASE. Every store of a test is a schema of its own there, 
 """
 
 import gc
+import multiprocessing
 import os
 import shutil
 import uuid
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from command_line import Solve, solve_once
@@ -30,6 +32,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("GPUBROKER_TEST_DATABASE"),  # noqa: TID251 - no setting of ours
         help="URL of a PostgreSQL database for the tests of the store; SQLite files without one.",
     )
+
+
+def pytest_configure() -> None:
+    """Let no example fail because the machine is busy: what is slow is told by other tests."""
+    hypothesis.settings.register_profile("tests", deadline=None)
+    hypothesis.settings.load_profile("tests")
 
 
 def pytest_collection_finish() -> None:
@@ -105,9 +113,37 @@ def is_postgres(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="session")
-def solve(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Solve:
-    """Plan an example over the recordings, with its table printed and its JSON written."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Give a folder that all workers of a run have in common."""
     own = tmp_path_factory.getbasetemp()
-    folder = (own if worker_id == "master" else own.parent) / "examples"  # of all workers
+    folder = (own if worker_id == "master" else own.parent) / "shared"
     folder.mkdir(exist_ok=True)
-    return partial(solve_once, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def solve(shared_folder: Path) -> Solve:
+    """Plan an example over the recordings, with its table printed and its JSON written."""
+    return partial(solve_once, shared_folder)
+
+
+@pytest.fixture(scope="session")
+def forked_children() -> Iterator[None]:
+    """Fork the processes that solve off one that has imported what they need, once a worker.
+
+    The product starts each anew, which takes a second; the tests of the pool, of whole processes
+    and of wheels do so.
+    """
+    start_method = multiprocessing.get_context
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    forking = start_method("forkserver")
+    forking.set_forkserver_preload(["broker.planning.service", "solver.milp.pool"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            multiprocessing,
+            "get_context",
+            lambda method=None: forking if method == "spawn" else start_method(method),
+        )
+        yield

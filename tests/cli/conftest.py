@@ -3,9 +3,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Ended, Gpubroker, run_apart
+from command_line import Ended, Gpubroker, made_once, run_apart
 
 from cli.app import run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_children(forked_children: None) -> None:
+    """Plan in child processes that begin at once."""
 
 
 @pytest.fixture
@@ -33,11 +38,13 @@ def gpubroker(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Gpubroker:
 
 
 @pytest.fixture(scope="session")
-def recorded_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a data folder whose catalog all recordings have filled, once."""
-    folder = tmp_path_factory.mktemp("recorded") / "data"
-    assert run_apart(folder, "refresh", "--recorded").code == 0
-    return folder
+def recorded_store(shared_folder: Path) -> Path:
+    """Make a data folder whose catalog all recordings have filled, once for all workers."""
+
+    def refresh(folder: Path) -> None:
+        assert run_apart(folder / "data", "refresh", "--recorded").code == 0
+
+    return made_once(shared_folder / "recorded", refresh) / "data"
 
 
 @pytest.fixture

@@ -138,9 +138,9 @@ def test_ctrl_c_ends_with_130() -> None:
     assert "Traceback" not in ended.stderr
 
 
-def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
-    offers = f"\"$0\" -c '{MAIN}' offers --recorded --format csv"
-    ended = shell(f"{offers} | head -n 1", GPUBROKER_DATA_DIR=str(tmp_path))
+def test_a_reader_that_leaves_early_causes_no_traceback(recorded_store: Path) -> None:
+    offers = f"\"$0\" -c '{MAIN}' offers --format csv"
+    ended = shell(f"{offers} | head -n 1", GPUBROKER_DATA_DIR=str(recorded_store))
     assert ended.stdout.startswith("key,provider,")
     assert "Traceback" not in ended.stderr
     assert "bug" not in ended.stderr

@@ -71,17 +71,29 @@ def run_apart(data_dir: Path, *arguments: str) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
+def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Fill a folder, unless another process has done so or is about to."""
+    folder.mkdir(exist_ok=True)
+    done = folder / "done"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make(folder)
+            done.touch()
+    return folder
+
+
 def solve_once(folder: Path, name: str) -> Solved:
     """Plan an example over the recordings, unless another process has done so in this folder."""
-    made = folder / name
-    made.mkdir(exist_ok=True)
-    workloads, out, told = EXAMPLES / f"{name}.yaml", made / "plan.json", made / "ended.json"
-    with (made / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not told.exists():
-            options = ("--recorded", "--out", str(out))
-            ended = run_apart(made / "data", "plan", str(workloads), *options)
-            told.write_text(json.dumps(asdict(ended)), encoding="utf-8")
+    workloads, out = EXAMPLES / f"{name}.yaml", folder / name / "plan.json"
+    told = folder / name / "ended.json"
+
+    def solve(made: Path) -> None:
+        options = ("--recorded", "--out", str(out))
+        ended = run_apart(made / "data", "plan", str(workloads), *options)
+        told.write_text(json.dumps(asdict(ended)), encoding="utf-8")
+
+    made_once(folder / name, solve)
     return Solved(workloads, out, Ended(**json.loads(told.read_text(encoding="utf-8"))))
 
 
