@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from solver.milp.constraints.provider_share import provider_of
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Floats, Sets
 from solver.milp.shares import plan_share as share_of
@@ -25,8 +24,14 @@ def plan_share(sets: Sets, columns: Columns) -> Rows:
     if share >= 1:
         return rows_of("plan_share", [], [])
     work = [
-        *((provider_of(sets, at), *_replicas(sets, columns, at)) for at in range(len(sets.groups))),
-        *((_cloud(sets, at), *_gang(sets, columns, at)) for at in range(len(sets.run_options))),
+        *(
+            (_cloud(sets, one.machine), *_replicas(sets, columns, at))
+            for at, one in enumerate(sets.groups)
+        ),
+        *(
+            (_cloud(sets, one.machine), *_gang(sets, columns, at))
+            for at, one in enumerate(sets.run_options)
+        ),
     ]
     providers = sorted({provider for provider, _, _ in work})
     parts: list[Entries] = []
@@ -57,5 +62,5 @@ def _slot_h(sets: Sets) -> float:
     return sets.periods[0].slot_h
 
 
-def _cloud(sets: Sets, option: int) -> str:
-    return sets.case.machines[sets.machines[sets.run_options[option].machine].key].cloud
+def _cloud(sets: Sets, machine: int) -> str:
+    return sets.case.machines[sets.machines[machine].key].cloud
