@@ -20,9 +20,8 @@ from broker.reports.key_texts import KEYS_FILE, KeyText, key_texts
 HEAD = """# The workloads file
 
 A workloads file says what you need and which rules a plan must keep. It is YAML or JSON, UTF-8.
-`gpubroker examples` lists four real ones, `gpubroker examples --copy NAME` copies one to start
-from, and `gpubroker schema workloads` prints the JSON Schema by which an editor completes and
-checks it.
+`gpubroker examples` lists real ones, `gpubroker examples --copy NAME` copies one to start from,
+and `gpubroker schema workloads` prints the JSON Schema by which an editor completes and checks it.
 
 Durations and sizes are written with their unit: `12 min`, `800 ms`, `1h`, `2 TB`. An instant is a
 date (its first moment, UTC) or an ISO time (`2026-12-01T06:00:00Z`). A key that is not listed here

@@ -4,7 +4,14 @@ from pathlib import Path
 import pytest
 from command_line import EXAMPLES, Gpubroker
 
-NAMES = ["13b-smallest-card.yaml", "70b-two-continents.yaml", "7b-small-team.yaml", "company.yaml"]
+NAMES = [
+    "13b-smallest-card.yaml",
+    "70b-two-continents.yaml",
+    "7b-small-team.yaml",
+    "company.yaml",
+    "regulated-hospital.yaml",
+    "research-group.yaml",
+]
 
 
 def test_the_list_has_each_example_with_what_it_shows(gpubroker: Gpubroker) -> None:

@@ -126,6 +126,12 @@ def test_a_small_team_commits_to_nothing(plan_of: Callable[[str], Plan]) -> None
     assert {one.price_kind for one in plan.purchases} <= {PriceKind.ON_DEMAND, PriceKind.SPOT}
 
 
+def test_two_small_examples_buy_in_every_way_there_is(plan_of: Callable[[str], Plan]) -> None:
+    plans = [plan_of(name) for name in ("regulated-hospital.yaml", "research-group.yaml")]
+    bought = {one.price_kind for plan in plans for one in plan.purchases}
+    assert bought == set(PriceKind)
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not SHEET.exists(), reason="the large price sheet is not here")
 def test_the_70b_example_works_on_a_real_sheet_and_buys_no_oddity(
