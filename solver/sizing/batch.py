@@ -25,6 +25,7 @@ from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Shape, SpotTerms
+from broker.domain.quantities import steady
 from broker.domain.workload import Service, SizeClass, Traffic
 from solver.sizing.margins import SafetyMargin, kept_share, margin_text
 from solver.sizing.restarts import gang_rate_per_hour, spot_rate_per_hour, useful_share
@@ -242,7 +243,7 @@ def _of_nodes(one: BatchCandidate, nodes: int) -> BatchCandidate:
         update={
             "id": f"{one.id}/{nodes}n",
             "nodes": nodes,
-            "tokens_per_s": one.tokens_per_s * nodes,
+            "tokens_per_s": steady(one.tokens_per_s * nodes),
         }
     )
 

@@ -91,6 +91,14 @@ def test_candidates_differ_in_nodes_alone_and_all_finish_in_time(specs: Specs) -
     assert len({one.id for one in found}) == len(found)
 
 
+def test_candidates_of_several_nodes_are_the_same_when_read_again(specs: Specs) -> None:
+    for gpu in ("L4", "L40S", "H100-SXM"):
+        found, _ = sized(specs, job_of(tokens_per_day=4e10), gpu=gpu)
+        assert max(one.nodes for one in found) > 1
+        for one in found:
+            assert BatchCandidate.model_validate_json(one.model_dump_json()) == one
+
+
 def test_the_fastest_precision_is_taken_and_no_other_than_allowed(specs: Specs) -> None:
     (slow, *_), _ = sized(specs, job_of(precisions=["bf16"]))
     (fast, *_), _ = sized(specs, job_of(precisions=["bf16", "fp8"]))
