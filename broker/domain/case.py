@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from broker.domain.candidate import GangCandidate, ServingCandidate
-from broker.domain.offer import Offer
+from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.surcharge import paid
 from broker.domain.workload import Workloads
@@ -144,3 +144,19 @@ def committed_hours(offer: Offer) -> Decimal:
     """Give the hours of the commitment's term; a month has 730."""
     months = offer.commitment.term_months if offer.commitment else 0
     return months * HOURS_PER_MONTH
+
+
+def standing(case: Case) -> Case:
+    """Drop the options that stand on nothing that the case has.
+
+    A spot option stands on a spot offer of its machine, any other on a firm offer or an owned node.
+    """
+    spot = {one.machine for one in case.offers if one.price_kind is PriceKind.SPOT}
+    firm = {one.machine for one in case.offers if one.price_kind is not PriceKind.SPOT}
+    firm |= {one.machine for one in case.owned}
+    on = {True: spot, False: firm}
+    return replace(
+        case,
+        serving=tuple(one for one in case.serving if one.machine in on[one.on_spot]),
+        training=tuple(one for one in case.training if one.machine in on[one.candidate.on_spot]),
+    )

@@ -10,7 +10,7 @@ share are its limits: stock and quotas as all offers do, the most nodes by `tena
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from broker.domain.case import Case, Tenant, with_surcharges
+from broker.domain.case import Case, Tenant, standing, with_surcharges
 from broker.domain.offer import Offer
 from broker.domain.plan import CostLine, Purchase, ServingAssignment, TrainingAssignment
 
@@ -34,7 +34,7 @@ def with_tenants(case: Case) -> Case:
     for machine, name in pairs:
         copies.setdefault(machine, []).append(name)
     machines = {pair: _copy(case.machines[pair[0]], pair[1]).machine for pair in pairs}
-    return replace(
+    apart = replace(
         case,
         offers=tuple(_offers(case.offers, copies)),
         machines={**case.machines, **_machines(case, machines)},
@@ -56,6 +56,7 @@ def with_tenants(case: Case) -> Case:
         listed={one.key: one for one in _offers(case.listed.values(), copies)},
         tenants={machines[machine, name]: Tenant(name, machine) for machine, name in pairs},
     )
+    return standing(apart)  # an owned node kept for one workload is none for another
 
 
 def workload_of(run: str) -> str:

@@ -15,8 +15,6 @@ from broker.examples.catalog import examples
 from broker.planning.workloads_file import parse_workloads
 
 SET_IN_NONE = {
-    "policy.isolated": "with own nodes kept for a batch job, a plan ends in a KeyError",
-    "inventory.isolated_for": "with own nodes kept for a batch job, a plan ends in a KeyError",
     "services.traffic.trace": "it names a log beside the file, and an example is one file",
     "services.traffic.trace_read.sha256": "gpubroker writes it, of the log",
     "services.traffic.trace_read.notes": "gpubroker writes it, of the log",

@@ -4,6 +4,7 @@ Nodes have one GPU where nothing else is said; a day has three slots.
 """
 
 import math
+from dataclasses import replace
 
 import pytest
 from changed_cases import with_workloads
@@ -75,6 +76,15 @@ def test_a_node_that_serves_by_day_does_not_train_by_night() -> None:
         "acme/box/here@on_demand": None,
         "acme/box/here@owned#tune": "tune",
     }
+
+
+def test_a_node_that_is_kept_for_one_and_sold_to_nobody_serves_no_other() -> None:
+    """The service has the only node there; with it kept for the run, the service has none."""
+    of = _day_and_night(["tune"], kept_for="tune")
+    unsold = replace(of, offers=())
+    assert optimize(unsold, EXACT).status is Status.INFEASIBLE
+    assert relaxed_bound_usd(unsold) == math.inf
+    assert optimize(replace(_day_and_night([]), offers=()), EXACT).total_usd == 0
 
 
 def test_a_node_is_not_filled_by_two_tenants() -> None:
