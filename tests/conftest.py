@@ -127,9 +127,9 @@ def solve(shared_folder: Path) -> Solve:
     return partial(solve_once, shared_folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def forked_children() -> Iterator[None]:
-    """Fork the processes that solve off one that has imported what they need, once a worker.
+    """Fork the processes that solve off one that has imported what they need.
 
     The product starts each anew, which takes a second; the tests of the pool, of whole processes
     and of wheels do so.

@@ -8,7 +8,7 @@ from command_line import Ended, Gpubroker, made_once, run_apart
 from cli.app import run
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def quick_children(forked_children: None) -> None:
     """Plan in child processes that begin at once."""
 

@@ -1,6 +1,6 @@
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def quick_children(forked_children: None) -> None:
     """Plan in child processes that begin at once."""

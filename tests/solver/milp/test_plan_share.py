@@ -58,12 +58,13 @@ def test_rows_of_shares_of_a_plan() -> None:
     """GPU-hours of a day in one period: a replica takes 24, the gang of two GPUs 16 in 8 h."""
     run = run_entry(8 * 3600, window={"earliest": "2026-12-01", "deadline": "2026-12-01T08:00Z"})
     file = workloads(services=[service_entry(1, 1)], training=[run])
-    of = case(file, [ACME, BOLT], serving=[serving(ACME, [1])], training=[training(BOLT)])
-    assert lines(program_of(_with_share(of, 0.75)), "plan_share") == [
+    free = case(file, [ACME, BOLT], serving=[serving(ACME, [1])], training=[training(BOLT)])
+    of = _with_share(free, 0.75)
+    assert list(lines(program_of(of), "plan_share")) == [
         "plan_share[acme]: +6 replicas[0,0] -12 option_used[0] <= 0",
         "plan_share[bolt]: -18 replicas[0,0] +4 option_used[0] <= 0",
     ]
-    assert lines(program_of(of), "plan_share") == []
+    assert lines(program_of(free), "plan_share") == []
 
 
 def test_work_of_all_workloads_counts_together() -> None:
