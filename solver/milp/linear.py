@@ -22,6 +22,7 @@ from pybind11_abseil.status import StatusNotOk  # type: ignore[import-untyped] #
 
 from solver.milp.rows import Rows, merged
 from solver.milp.sets import Floats
+from solver.milp.variables import Ints
 
 _SHORTEST_S = 0.1
 _LONGEST_S = 1e6
@@ -49,7 +50,7 @@ class LinearResult:
 
 
 class LinearProgram:
-    """A program without whole numbers, to which rows may be added between solves."""
+    """A program without whole numbers; rows may be added and columns capped between solves."""
 
     def __init__(self, proto: model_pb2.ModelProto, solver: int = GLOP) -> None:
         """Relax a model; it is changed in place."""
@@ -75,6 +76,15 @@ class LinearProgram:
         self._rows += len(rows.keys)
         if not self._solver.update(update):
             raise RuntimeError("the linear solver took no more rows")
+
+    def cap(self, columns: Ints, upper: Floats) -> None:
+        """Set what some columns are at most."""
+        update = model_update_pb2.ModelUpdateProto()
+        order = np.argsort(columns)
+        update.variable_updates.upper_bounds.ids.extend(columns[order].tolist())
+        update.variable_updates.upper_bounds.values.extend(upper[order].tolist())
+        if not self._solver.update(update):
+            raise RuntimeError("the linear solver took no other bounds")
 
     def solve(self, limit_s: float) -> LinearResult:
         """Solve from where the last solve ended, by the dual simplex."""

@@ -1,5 +1,6 @@
 """The program: all columns, families and terms of a case, joined into one model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,17 +58,21 @@ def to_proto(program: Program) -> model_pb2.ModelProto:
     used = np.flatnonzero(cost)
     proto.objective.linear_coefficients.ids.extend(used.tolist())
     proto.objective.linear_coefficients.values.extend(cost[used].tolist())
-    _add_rows(proto, program.families)
+    add_rows(proto, program.families)
     return proto
 
 
-def _add_rows(proto: model_pb2.ModelProto, families: tuple[Rows, ...]) -> None:
+def add_rows(proto: model_pb2.ModelProto, families: Sequence[Rows]) -> None:
+    """Add the rows of families to a model, at the end."""
+    first = len(proto.linear_constraints.ids)
     count = sum(len(family.keys) for family in families)
-    proto.linear_constraints.ids.extend(range(count))
+    proto.linear_constraints.ids.extend(range(first, first + count))
     for family in families:
         proto.linear_constraints.lower_bounds.extend(family.lower.tolist())
         proto.linear_constraints.upper_bounds.extend(family.upper.tolist())
+    if not families:
+        return
     row, column, value = merged(families)
-    proto.linear_constraint_matrix.row_ids.extend(row.tolist())
+    proto.linear_constraint_matrix.row_ids.extend((row + first).tolist())
     proto.linear_constraint_matrix.column_ids.extend(column.tolist())
     proto.linear_constraint_matrix.coefficients.extend(value.tolist())

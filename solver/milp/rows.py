@@ -66,6 +66,17 @@ def rows_of(
     )
 
 
+def some_of(rows: Rows, which: Ints) -> Rows:
+    """Keep some rows of a family, by position."""
+    position = np.full(len(rows.keys), -1, dtype=np.int64)
+    position[which] = np.arange(len(which))
+    row = position[rows.entries.row]
+    kept = row >= 0
+    own = Entries(row[kept], rows.entries.column[kept], rows.entries.coefficient[kept])
+    keys = tuple(rows.keys[one] for one in which.tolist())
+    return Rows(rows.family, keys, own, rows.lower[which], rows.upper[which])
+
+
 def grid(*sizes: int) -> list[Key]:
     """List all positions of a product of sets, the last running fastest."""
     return [tuple(int(part) for part in key) for key in np.ndindex(*sizes)]

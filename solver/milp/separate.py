@@ -11,7 +11,7 @@ from solver.milp.fills import Fill, Owned
 from solver.milp.program import Program
 from solver.milp.rounding import rounding_of
 from solver.milp.sets import Floats
-from solver.milp.variables import Block
+from solver.milp.variables import Block, Ints
 
 _USED = 1e-4
 _MISSED_NODES = 1e-3
@@ -19,11 +19,14 @@ _MOSTLY = (0.5, 0.999)
 """Blocks are looked at together of which so much is on the machines, as a share of their kind."""
 
 
-def missed_fills(program: Program, values: Floats, *, by_run: bool = False) -> tuple[Fill, ...]:
+def missed_fills(
+    program: Program, values: Floats, *, by_run: bool = False, cluster_of: Ints | None = None
+) -> tuple[Fill, ...]:
     """Give fills that need more whole nodes than a relaxed plan has, each with those periods.
 
-    `by_run` looks at each run's gangs beside owned nodes too, which gains less and takes longer.
-    None where several kinds may serve a demand, or services and runs have nodes of their own.
+    With clusters, periods count together that are in one. `by_run` looks at each run's gangs beside
+    owned nodes too, which gains less and takes longer. None where several kinds may serve a demand,
+    or services and runs have nodes of their own.
     """
     sets = program.sets
     if not sets.has_one_kind or sets.case.workloads.policy.sharing is Sharing.SPLIT:
@@ -31,7 +34,10 @@ def missed_fills(program: Program, values: Floats, *, by_run: bool = False) -> t
     plan = _Plan(program, values)
     found = {}
     for fill in plan.candidates(by_run=by_run):
-        missed = plan.missed_nodes(fill) > _MISSED_NODES
+        nodes = plan.missed_nodes(fill)
+        if cluster_of is not None:
+            nodes = np.asarray(np.bincount(cluster_of, nodes)[cluster_of], dtype=float)
+        missed = nodes > _MISSED_NODES
         if missed.any():
             found[fill.what] = replace(fill, periods=tuple(np.flatnonzero(missed).tolist()))
     return tuple(found.values())

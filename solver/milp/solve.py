@@ -1,5 +1,6 @@
 """Solving one program in this process: HiGHS through OR-Tools."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -44,12 +45,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: at this relative gap, or after these seconds; and where to begin."""
+    """When to stop: at this relative gap, or after these seconds; and where to begin.
+
+    `most_nodes` ends one solve of HiGHS sooner, 0 never does.
+    """
 
     gap_fraction: float
     time_limit_s: float
     seed: int = 0
     start: Start = NOWHERE
+    most_nodes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,17 @@ class Solution:
 
 
 def solve_model(
-    model: bytes, limits: Limits, hint: Floats | None = None, watch: Watch | None = None
+    model: bytes,
+    limits: Limits,
+    hint: Floats | None = None,
+    watch: Watch | None = None,
+    *,
+    below_usd: float = math.inf,
 ) -> Solution:
     """Solve a serialized model to the gap or the time limit; NaN in a hint says nothing.
+
+    Only plans below `below_usd` are looked for: where there is none the bound ends there, whatever
+    the outcome and the values. The watch is then told of the bound alone.
 
     HiGHS takes neither `threads` nor an interrupt through MathOpt. Where it passes its limit by
     far, or the watch ends the search, it is left alone, and the best that it has told counts.
@@ -74,7 +87,7 @@ def solve_model(
     watch = watch or Watch()
     wait_s = limits.time_limit_s * (1 + _GRACE) + _GRACE_S
     with TemporaryDirectory(prefix="gpubroker-", ignore_cleanup_errors=True) as folder:
-        told = _Told(Path(folder) / "solutions", watch)
+        told = _Told(Path(folder) / "solutions", watch, below_usd)
         job = Beside(lambda: _solved(model, limits, hint, told))
         waited_s = 0.0
         while waited_s < wait_s and not watch.is_ended():
@@ -89,9 +102,10 @@ def solve_model(
 class _Told:
     """What the solver has told so far."""
 
-    def __init__(self, path: Path, watch: Watch) -> None:
+    def __init__(self, path: Path, watch: Watch, below_usd: float) -> None:
         self.path = path
         self.watch = watch
+        self.below_usd = below_usd
         self.bound_usd = 0.0
 
     def read(self, lines: Sequence[str]) -> None:
@@ -99,7 +113,8 @@ class _Told:
             found = bounds_of(line)
             if found is not None:
                 self.bound_usd = max(self.bound_usd, found[0] * (1 - _PRINTED))
-                self.watch.saw(best_usd=found[1], bound_usd=found[0])
+                best_usd = found[1] if self.below_usd == math.inf else math.inf
+                self.watch.saw(best_usd=best_usd, bound_usd=found[0])
 
     def so_far(self, model: bytes) -> Solution:
         columns = len(model_pb2.ModelProto.FromString(model).variables.ids)
@@ -115,7 +130,7 @@ def _solved(model: bytes, limits: Limits, hint: Floats | None, told: _Told) -> S
         proto,
         parameters_pb2.SOLVER_TYPE_HIGHS,
         parameters_pb2.SolverInitializerProto(),
-        _parameters(limits, told.path),
+        _parameters(limits, told),
         _hinted(proto, hint),
         told.read,
         callback_pb2.CallbackRegistrationProto(),
@@ -130,7 +145,7 @@ def _solved(model: bytes, limits: Limits, hint: Floats | None, told: _Told) -> S
     return Solution(outcome, dense(found, len(proto.variables.ids)), max(0.0, bound))
 
 
-def _parameters(limits: Limits, solutions: Path) -> parameters_pb2.SolveParametersProto:
+def _parameters(limits: Limits, told: _Told) -> parameters_pb2.SolveParametersProto:
     parameters = parameters_pb2.SolveParametersProto(
         relative_gap_tolerance=limits.gap_fraction,
         random_seed=limits.seed,
@@ -141,11 +156,18 @@ def _parameters(limits: Limits, solutions: Path) -> parameters_pb2.SolveParamete
                 "mip_improving_solution_save": True,
                 "mip_improving_solution_report_sparse": True,
             },
-            string_options={"mip_improving_solution_file": str(solutions)},
+            string_options={"mip_improving_solution_file": str(told.path)},
+            double_options=_below(told.below_usd),
         ),
     )
     parameters.time_limit.FromTimedelta(timedelta(seconds=limits.time_limit_s))
+    if limits.most_nodes:
+        parameters.node_limit = limits.most_nodes
     return parameters
+
+
+def _below(usd: float) -> dict[str, float]:
+    return {} if usd == math.inf else {"objective_bound": usd}
 
 
 def _hinted(

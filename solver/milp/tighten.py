@@ -5,15 +5,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from ortools.math_opt import model_pb2
 
+from solver.milp.coarse import CLUSTERS, Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
 from solver.milp.linear import LinearPlan, LinearProgram
-from solver.milp.program import Program, to_proto
+from solver.milp.program import Program
 from solver.milp.rows import Rows
 from solver.milp.separate import missed_fills
+from solver.milp.variables import Ints
 
 Monotonic = Callable[[], float]
+_MANY_PERIODS = 120
 _MOST_ROUNDS = 20
 _PATIENCE = 4
 _GAIN = 2e-4
@@ -25,38 +29,35 @@ _SLOWEST = 10
 
 
 def tighter_fills(
-    program: Program, ends_at: float, clock: Monotonic = time.monotonic
+    program: Program,
+    ends_at: float,
+    clock: Monotonic = time.monotonic,
+    clusters: int | None = None,
 ) -> tuple[Fill, ...]:
     """Give the fills that bind once all that is missed was added, those of the program included.
 
-    Rounds end where they gain little, or the time is up.
+    Rounds end where they gain little, or the time is up. Where the periods are many, or `clusters`
+    are given, those are added up (see `coarse`), and what gains least is not looked for.
     """
-    rounds = _Rounds(program)
-    for by_run in (False, True):
-        rounds.tighten(ends_at, clock, by_run=by_run)
+    if clusters is None and len(program.sets.periods) > _MANY_PERIODS:
+        clusters = CLUSTERS
+    rounds = _Rounds(program, as_it_is(program) if clusters is None else coarse(program, clusters))
+    rounds.tighten(ends_at, clock, by_run=False)
+    if rounds.coarse.cluster_of is None:
+        rounds.tighten(ends_at, clock, by_run=True)
     return rounds.binding()
 
 
 class _Rounds:
-    """A relaxed program that grows by rows, and is solved again from where it was."""
+    """A coarse relaxed program that grows by rows, and is solved again from where it was."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, smaller: Coarse) -> None:
+        self.program, self.coarse = program, smaller
         self.first_s = 0.0
-        self.linear = LinearProgram(to_proto(program))
-        self.added: list[Rows] = []
-        self.fills: list[tuple[Fill, int]] = []
         self.row_usd = np.zeros(0)
-        families = {rows.family: len(rows.keys) for rows in program.families}
-        self.rows = sum(families.values())
-        start = 0
-        for family, count in families.items():
-            if family == whole_nodes.__name__:
-                break
-            start += count
-        for fill in program.sets.fills:
-            self.fills.append((fill, start))
-            start += len(fill.periods)
+        self.fills = list(program.sets.fills)
+        self.added: list[tuple[tuple[Fill, ...], Rows, Ints]] = []
+        self.begin_anew()
 
     def tighten(self, ends_at: float, clock: Monotonic, *, by_run: bool) -> None:
         """Add what is missed until that gains little; what a run's gangs miss only if asked for."""
@@ -66,9 +67,13 @@ class _Rounds:
             if solved is None:
                 return
             usd.append(solved.usd)
-            missed = missed_fills(self.program, solved.values, by_run=by_run)
+            values = self.coarse.spread(solved.values)
+            missed = missed_fills(
+                self.program, values, by_run=by_run, cluster_of=self.coarse.cluster_of
+            )
+            patience = _PATIENCE if self.coarse.cluster_of is None else 1
             least_usd = usd[-1] - _GAIN * abs(usd[-1])
-            is_stuck = len(usd) > _PATIENCE and usd[-1 - _PATIENCE] > least_usd
+            is_stuck = len(usd) > patience and usd[-1 - patience] > least_usd
             if not missed or is_stuck or clock() > ends_at:
                 return
             self.add(missed)
@@ -95,24 +100,32 @@ class _Rounds:
 
     def begin_anew(self) -> None:
         """Forget where the last solve ended: many new rows may lead it in circles."""
-        self.linear = LinearProgram(to_proto(self.program))
-        for rows in self.added:
+        proto = model_pb2.ModelProto()
+        proto.CopyFrom(self.coarse.proto)
+        self.linear = LinearProgram(proto)
+        for _, rows, _ in self.added:
             self.linear.add(rows)
 
     def add(self, fills: tuple[Fill, ...]) -> None:
         rows = whole_nodes(replace(self.program.sets, fills=fills), self.program.columns)
-        self.added.append(rows)
-        self.linear.add(rows)
-        for fill in fills:
-            self.fills.append((fill, self.rows))
-            self.rows += len(fill.periods)
+        added, row_of = self.coarse.added(rows)
+        self.added.append((fills, added, row_of))
+        self.linear.add(added)
 
     def binding(self) -> tuple[Fill, ...]:
-        """Give the fills with the periods in which they cost something."""
-        found = []
-        for fill, start in self.fills:
-            own = self.row_usd[start : start + len(fill.periods)]
-            which = np.flatnonzero(np.abs(own) > _BINDING)
-            if len(which):
-                found.append(replace(fill, periods=tuple(fill.periods[one] for one in which)))
+        """Give the fills of the program, and the new ones with the periods in which they bind."""
+        found = list(self.fills)
+        start = self.coarse.rows
+        for fills, rows, row_of in self.added:
+            own = self.row_usd[start : start + len(rows.keys)]
+            start += len(rows.keys)
+            if len(own) < len(rows.keys):
+                break
+            binds = (np.abs(own) > _BINDING)[row_of]
+            at = 0
+            for fill in fills:
+                which = np.flatnonzero(binds[at : at + len(fill.periods)])
+                at += len(fill.periods)
+                if len(which):
+                    found.append(replace(fill, periods=tuple(fill.periods[one] for one in which)))
         return joined(found)

@@ -11,19 +11,14 @@ import numpy as np
 import pytest
 from gang_cases import gang_case
 from inline_snapshot import snapshot
-from random_cases import random_case
+from one_kind_sets import one_kind_sets
 from rows_text import rows_text
-from shared_cases import shared_case
 from solving import objective_usd, same_cost, solution_of
 from two_by_two import two_by_two
-from wide_cases import wide_case
 
-from broker.domain.case import Case
 from solver.milp.build import build_sets
 from solver.milp.fills import Fill, Floats, Owned, Rounded, joined, rounded
-from solver.milp.optimize import has_hopeless_workload
 from solver.milp.program import build_program
-from solver.milp.sets import Sets
 from solver.milp.tighten import tighter_fills
 
 ONE_OF_BOTH = Fill((0, 1), 2, False, (0, 1), ((0, (0, 1, 2)),), is_together=False)
@@ -82,12 +77,13 @@ def test_a_relaxed_fleet_that_holds_part_of_a_node_is_cut_off() -> None:
     assert _missed(need, [1.0], [np.ones(5)], [1.25]) == pytest.approx(0.75)
 
 
-def test_fills_change_no_optimal_cost() -> None:
+@pytest.mark.parametrize("clusters", [None, 2])
+def test_fills_change_no_optimal_cost(clusters: int | None) -> None:
     changed = found = 0
     owned: set[Owned] = set()
-    for sets in _drawn():
+    for sets in one_kind_sets():
         program = build_program(sets)
-        fills = tighter_fills(program, time.monotonic() + 60)
+        fills = tighter_fills(program, time.monotonic() + 60, clusters=clusters)
         with_fills = build_program(replace(sets, fills=fills))
         usd = objective_usd(program, solution_of(program))
         least_usd = objective_usd(with_fills, solution_of(with_fills))
@@ -95,7 +91,7 @@ def test_fills_change_no_optimal_cost() -> None:
         changed += usd != least_usd and not same_cost(usd, least_usd)
         owned |= {fill.owned for fill in fills}
     assert found > 10
-    assert owned == set(Owned)
+    assert owned == (set(Owned) if clusters is None else {Owned.BY_ALL, Owned.BY_KINDS})
     assert changed == 0
 
 
@@ -155,19 +151,3 @@ def _missed(need: Rounded, used: list[float], up: list[Floats], nodes: list[floa
     for one, own, x, blocks in zip(used, need.used, up, need.blocks, strict=True):
         asked += float(own[0]) * one + float(x @ blocks[:, 0])
     return asked - float(held)
-
-
-def _drawn() -> Iterator[Sets]:
-    cases: list[Case] = [
-        *(random_case(seed, machines=(4, 6)) for seed in range(25)),
-        *(shared_case(seed) for seed in range(8)),
-        *(wide_case(seed) for seed in range(4)),
-        *(gang_case(seed) for seed in range(20)),
-    ]
-    for one in cases:
-        policy = one.workloads.policy.model_copy(update={"max_groups": 1})
-        sets = build_sets(
-            replace(one, workloads=one.workloads.model_copy(update={"policy": policy}))
-        )
-        if not has_hopeless_workload(sets):
-            yield sets

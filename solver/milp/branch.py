@@ -1,0 +1,370 @@
+"""Branching by hand on what decides most: where each run is done, and which kind serves a demand.
+
+HiGHS branches on one column at a time, and its relaxed programs mix a run over many machines. Here
+a *node* says which answers each question still has: the places of a run (a machine, firm or spot),
+the kinds of a demand. Nodes are bounded by the relaxed program, the lowest bound first, with cuts
+that hold everywhere and bite once a run has one place (`clashes`). Where every question has one
+answer, HiGHS looks for a plan that is better than the best, and mostly finds soon that there is
+none.
+"""
+
+import heapq
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from ortools.math_opt import model_pb2
+
+from solver.milp.beside import Beside
+from solver.milp.clashes import clashes
+from solver.milp.coarse import CLUSTERS, Coarse, coarse
+from solver.milp.constraints.whole_nodes import whole_nodes
+from solver.milp.first_plan import is_plan
+from solver.milp.linear import LinearPlan, LinearProgram, LinearResult
+from solver.milp.program import Program, add_rows, to_proto
+from solver.milp.questions import Answers, questions_of, split
+from solver.milp.rows import Rows, some_of
+from solver.milp.separate import missed_fills
+from solver.milp.sets import Floats
+from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.variables import Ints
+from solver.milp.watch import Watch
+
+Monotonic = Callable[[], float]
+_WORKERS = 2
+_AT_ONCE = 6
+_ROUNDS = 8
+_ROOT_ROUNDS = 4
+_GAIN = 2e-4
+_BINDING = 1e-7
+_OF_THE_GAP = 0.99
+"""A bound must be within the gap after it is rounded, too."""
+_FIRST_NODES = 50
+_MORE_NODES = 10
+
+
+@dataclass(order=True, frozen=True)
+class _Node:
+    """The answers that each question still has, and what any plan with those costs at least.
+
+    A leaf has one each, and `cuts` once it is bounded: those that bind there. `nodes` are how many
+    HiGHS looks at next in it, which says the same on any machine; seconds would not.
+    """
+
+    bound_usd: float
+    number: int
+    answers: Answers = field(compare=False)
+    cuts: tuple[Rows, ...] | None = field(compare=False, default=None)
+    nodes: int = field(compare=False, default=_FIRST_NODES)
+
+    @property
+    def is_leaf(self) -> bool:
+        return all(len(one) == 1 for one in self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """What no plan of the program costs less than, and the best plan where one is better."""
+
+    bound_usd: float
+    solution: Solution | None
+
+
+def branch(
+    program: Program,
+    known_usd: float,
+    limits: Limits,
+    watch: Watch | None = None,
+    *,
+    clock: Monotonic = time.monotonic,
+    clusters: int = CLUSTERS,
+) -> Branched:
+    """Bound a program with one kind a demand until a known plan is within the gap, or time is up.
+
+    Plans that are better by less than the gap are not looked for. Relaxed programs have about so
+    many `clusters` of periods.
+    """
+    aim = _Aim(known_usd, limits, watch or Watch())
+    tree = _Tree(program, coarse(program, clusters), aim, clock)
+    tree.grow()
+    return Branched(tree.bound_usd(), tree.best)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """Rows that hold everywhere, those of the coarse program, and which of those each is in."""
+
+    rows: Rows
+    coarse: Rows
+    row_of: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """The dollars of a known plan, when to stop, and who watches."""
+
+    known_usd: float
+    limits: Limits
+    watch: Watch
+
+
+@dataclass(slots=True)
+class _Step:
+    """What came of a node: what is left to do, the cuts and the plan that were found.
+
+    `closed_usd` is what a plan of a part that is left as it is costs at least.
+    """
+
+    nodes: list[_Node]
+    closed_usd: float = math.inf
+    solution: Solution | None = None
+    cuts: list[_Cut] = field(default_factory=list)
+
+
+class _Tree:
+    """The open nodes and the best plan.
+
+    A few nodes are solved at once, and what came of them is taken in together: so the same program
+    gives the same plan, however fast each of them was.
+    """
+
+    def __init__(self, program: Program, smaller: Coarse, aim: _Aim, clock: Monotonic) -> None:
+        self.program, self.coarse, self.clock = program, smaller, clock
+        self.limits, self.watch = aim.limits, aim.watch
+        self.questions = questions_of(program)
+        self.usd = aim.known_usd
+        self.best: Solution | None = None
+        self.closed_usd = math.inf
+        self.ends_at = clock() + aim.limits.time_limit_s
+        self.open: list[_Node] = []
+        self.leaves: list[_Node] = []
+        self.count = 0
+
+    @property
+    def enough_usd(self) -> float:
+        """Give the dollars from which on a plan is of no interest."""
+        return self.usd * (1 - self.limits.gap_fraction * _OF_THE_GAP)
+
+    def bound_usd(self) -> float:
+        """Give what any plan costs at least: the least of all that is open, closed, or dropped."""
+        firsts = [own[0].bound_usd for own in (self.open, self.leaves) if own]
+        return min([self.enough_usd, self.closed_usd, *firsts])
+
+    def left_s(self) -> float:
+        """Give the seconds that are left."""
+        return self.ends_at - self.clock()
+
+    def grow(self) -> None:
+        """Take nodes, the lowest bound first, until none is left or the time is up."""
+        every = tuple(frozenset(range(len(one.answers))) for one in self.questions)
+        root = _Worker(self)
+        self._take_in([root.solved(_Node(0.0, 0, every), is_root=True)])
+        workers = [root.with_binding() for _ in range(_WORKERS)]
+        while self.left_s() > 0 and not self.watch.is_ended():
+            nodes = self._next()
+            if not nodes:
+                return
+            self._take_in(self._solved(workers, nodes))
+
+    def _solved(self, workers: Sequence["_Worker"], nodes: Sequence[_Node]) -> list[_Step]:
+        """Solve nodes, with all workers at once; give what came of each, in the order of nodes.
+
+        A worker's relaxed program ends where it was with the node before: so each has its own
+        nodes, but for leaves, of which each takes the next one.
+        """
+        steps: dict[int, _Step] = {}
+        every = list(enumerate(nodes))
+        is_leaves = nodes[0].cuts is not None
+        shared = iter(every)
+        own = [shared if is_leaves else iter(every[at::_WORKERS]) for at in range(_WORKERS)]
+
+        def work(worker: _Worker, some: Iterator[tuple[int, _Node]]) -> bool:
+            for at, node in some:
+                steps[at] = worker.solved(node)
+            return True
+
+        others = [
+            Beside(partial(work, worker, some))
+            for worker, some in zip(workers[1:], own[1:], strict=True)
+        ]
+        work(workers[0], own[0])
+        for one in others:
+            one.result()
+        for at, worker in enumerate(workers):
+            for number, step in sorted(steps.items()):
+                if number % _WORKERS != at:
+                    worker.add(step.cuts)
+        return [step for _, step in sorted(steps.items())]
+
+    def _next(self) -> list[_Node]:
+        """Take the lowest bounds of the nodes, or of the leaves, whichever has the lowest."""
+        for own in (self.open, self.leaves):
+            while own and own[0].bound_usd >= self.enough_usd:
+                heapq.heappop(own)
+        if not (self.open or self.leaves):
+            return []
+        own = min((one for one in (self.open, self.leaves) if one), key=lambda one: one[0])
+        return [heapq.heappop(own) for _ in range(min(_AT_ONCE, len(own)))]
+
+    def _take_in(self, steps: Sequence[_Step]) -> None:
+        for step in steps:
+            self.closed_usd = min(self.closed_usd, step.closed_usd)
+            if step.solution is not None:
+                usd = float(self.program.cost @ step.solution.values)
+                if usd < self.usd:
+                    self.usd, self.best = usd, step.solution
+            for node in step.nodes:
+                self.count += 1
+                own = self.open if node.cuts is None else self.leaves
+                heapq.heappush(own, replace(node, number=self.count))
+        self.watch.saw(best_usd=self.usd, bound_usd=self.bound_usd())
+
+
+class _Worker:
+    """A coarse program of its own, which goes from node to node."""
+
+    def __init__(self, tree: _Tree, model: bytes = b"") -> None:
+        self.tree, self.program = tree, tree.program
+        self.model = model or to_proto(self.program).SerializeToString()
+        self.columns = np.concatenate([own for one in tree.questions for own in one.answers])
+        self.column_of = tree.coarse.column_of[self.columns]
+        self.cuts: list[_Cut] = []
+        self.row_usd = np.zeros(0)
+        self.linear = self._anew()
+
+    def with_binding(self) -> "_Worker":
+        """Make another one with the cuts that cost something in the last node alone."""
+        other = _Worker(self.tree, self.model)
+        other.add([_Cut(rows, *self.tree.coarse.added(rows)) for rows in self._binding()])
+        return other
+
+    def add(self, cuts: Sequence[_Cut]) -> None:
+        """Take in cuts."""
+        for cut in cuts:
+            self.linear.add(cut.coarse)
+        self.cuts.extend(cuts)
+
+    def solved(self, node: _Node, *, is_root: bool = False) -> _Step:
+        """Bound a node, and give what is left to do: itself, its parts, or nothing."""
+        if node.cuts is not None:
+            return self._searched(node)
+        known = len(self.cuts)
+        bound_usd, plan = self._bounded(node, is_root=is_root)
+        node = replace(node, bound_usd=bound_usd)
+        step = _Step([], cuts=self.cuts[known:])
+        if bound_usd >= self.tree.enough_usd:
+            return step
+        if plan is None:
+            step.closed_usd = bound_usd
+        elif node.is_leaf:
+            step.nodes = [replace(node, cuts=self._binding())]
+        else:
+            values = self.tree.coarse.spread(plan.values)
+            parts = split(node.answers, self.tree.questions, values)
+            step.nodes = [replace(node, answers=one) for one in parts]
+        return step
+
+    def _bounded(self, node: _Node, *, is_root: bool) -> tuple[float, LinearPlan | None]:
+        """Solve the relaxed program, and again with the cuts that it misses while they gain."""
+        bound_usd, plan = node.bound_usd, None
+        self._cap(node)
+        for _ in range(_ROOT_ROUNDS if is_root else _ROUNDS):
+            result = self._solved(node)
+            if result.is_infeasible:
+                return math.inf, None
+            if result.plan is None:
+                return bound_usd, plan
+            plan, self.row_usd = result.plan, result.plan.row_usd
+            gained, bound_usd = plan.usd - bound_usd, max(bound_usd, plan.usd)
+            is_slow = gained < _GAIN * bound_usd and not is_root
+            if bound_usd >= self.tree.enough_usd or is_slow or self.tree.left_s() <= 0:
+                break
+            missed = self._missed(self.tree.coarse.spread(plan.values), is_root=is_root)
+            if not missed:
+                break
+            self.add([_Cut(rows, *self.tree.coarse.added(rows)) for rows in missed])
+        return bound_usd, plan
+
+    def _missed(self, values: Floats, *, is_root: bool) -> list[Rows]:
+        """Give the cuts that a relaxed plan breaks; those that take long to find at the root."""
+        clashing = clashes(self.program, values)
+        found = [] if clashing is None else [clashing]
+        if is_root:
+            cluster_of = self.tree.coarse.cluster_of
+            fills = missed_fills(self.program, values, cluster_of=cluster_of)
+            if fills:
+                sets = replace(self.program.sets, fills=fills)
+                found.append(whole_nodes(sets, self.program.columns))
+        return found
+
+    def _solved(self, node: _Node) -> LinearResult:
+        """Solve from where the last solve ended, or anew where that fails."""
+        result = self.linear.solve(self.tree.left_s())
+        if result.plan is None and not (result.is_infeasible or result.is_out_of_time):
+            self.linear = self._anew()
+            for cut in self.cuts:
+                self.linear.add(cut.coarse)
+            self._cap(node)
+            result = self.linear.solve(self.tree.left_s())
+        return result
+
+    def _anew(self) -> LinearProgram:
+        proto = model_pb2.ModelProto()
+        proto.CopyFrom(self.tree.coarse.proto)
+        return LinearProgram(proto)
+
+    def _cap(self, node: _Node) -> None:
+        """Leave a node's answers alone to the relaxed program."""
+        upper = np.bincount(self.column_of, self._upper(node))
+        which = np.unique(self.column_of)
+        self.linear.cap(which, upper[which])
+
+    def _upper(self, node: _Node) -> Floats:
+        """Give what the columns of all answers are at most in a node."""
+        pairs = zip(self.tree.questions, node.answers, strict=True)
+        return np.concatenate(
+            [
+                np.full(len(own), float(number in left))
+                for one, left in pairs
+                for number, own in enumerate(one.answers)
+            ]
+        )
+
+    def _binding(self) -> tuple[Rows, ...]:
+        """Give the rows of the cuts that cost something in the last relaxed plan that had them."""
+        start = self.tree.coarse.rows
+        binding = []
+        for cut in self.cuts:
+            end = start + len(cut.coarse.keys)
+            if end > len(self.row_usd):
+                break
+            binds = np.abs(self.row_usd[start:end]) > _BINDING
+            which = np.flatnonzero(binds[cut.row_of])
+            if len(which):
+                binding.append(some_of(cut.rows, which))
+            start = end
+        return tuple(binding)
+
+    def _searched(self, node: _Node) -> _Step:
+        """Let HiGHS look for a better plan in a leaf; give the leaf again if it was not done."""
+        proto = model_pb2.ModelProto.FromString(self.model)
+        upper = np.array(proto.variables.upper_bounds)
+        upper[self.columns] = self._upper(node)
+        proto.variables.upper_bounds[:] = upper.tolist()
+        add_rows(proto, node.cuts or ())
+        limits = replace(
+            self.tree.limits, time_limit_s=max(self.tree.left_s(), 0.1), most_nodes=node.nodes
+        )
+        ends = Watch(is_ended=self.tree.watch.is_ended)
+        below_usd = self.tree.enough_usd
+        found = solve_model(proto.SerializeToString(), limits, watch=ends, below_usd=below_usd)
+        step = _Step([], solution=found if is_plan(found) else None)
+        bound_usd = max(node.bound_usd, found.bound_usd)
+        if found.outcome is Outcome.OPTIMAL:
+            step.closed_usd = bound_usd
+        elif found.outcome is not Outcome.INFEASIBLE:
+            step.nodes = [replace(node, bound_usd=bound_usd, nodes=node.nodes * _MORE_NODES)]
+        return step

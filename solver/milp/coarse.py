@@ -1,0 +1,205 @@
+"""A smaller relaxed program: hours that are alike are added up, which never raises its optimum.
+
+Rows of one family that differ in their period alone are added up over the periods of a cluster;
+columns that then have the same coefficients are one, at the least of their costs. Any plan of the
+program is one of the smaller. So a bound of it is one of the program, and is soon found.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ortools.math_opt import model_pb2
+
+from solver.milp.program import Program, to_proto
+from solver.milp.rows import Entries, Rows, merged
+from solver.milp.sets import Floats, Sets
+from solver.milp.variables import Ints
+
+_BY_PERIOD = frozenset(
+    {"firm_capacity", "spot_capacity", "shared_stock", "run_link", "whole_nodes"}
+)
+"""Families whose keys end in a period."""
+_LEFT_OUT = "run_start"
+"""What links each period to the next is left out: it would keep all columns of runs apart."""
+CLUSTERS = 40
+"""So many cost a fifth of a percent of the bound, of 168 hours, and a tenth of the time."""
+_SMALLEST = 1e-12
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """The smaller program: `column_of` each column of the large one, and how many are one.
+
+    `cluster_of` says which periods were added up; None where all are as they were.
+    """
+
+    proto: model_pb2.ModelProto
+    column_of: Ints
+    members: Floats
+    cluster_of: Ints | None = None
+
+    @property
+    def rows(self) -> int:
+        """Count the rows."""
+        return len(self.proto.linear_constraints.ids)
+
+    def spread(self, values: Floats) -> Floats:
+        """Share values out evenly over the columns of the large program."""
+        return np.asarray((values / self.members)[self.column_of])
+
+    def added(self, rows: Rows) -> tuple[Rows, Ints]:
+        """Add rows with lower bounds up as the program's were; give the new row of each, too.
+
+        Of the coefficients of columns that are one, the largest counts: no plan breaks that.
+        """
+        row_of = np.arange(len(rows.keys))
+        cluster_of = self.cluster_of
+        if cluster_of is not None and rows.family in _BY_PERIOD:
+            names = [(*key[:-1], int(cluster_of[int(str(key[-1]))])) for key in rows.keys]
+            number = {name: at for at, name in enumerate(dict.fromkeys(names))}
+            row_of = np.array([number[name] for name in names], dtype=np.int64)
+        keys = tuple((int(one),) for one in np.unique(row_of))
+        lower = np.bincount(row_of, rows.lower, minlength=len(keys)).astype(float)
+        own = rows.entries
+        row, column, value = _summed(row_of[own.row], own.column, own.coefficient)
+        row, column, value = self._largest(row, self.column_of[column], value)
+        upper = np.full(len(keys), np.inf)
+        return Rows(rows.family, keys, Entries(row, column, value), lower, upper), row_of
+
+    def _largest(self, row: Ints, column: Ints, value: Floats) -> tuple[Ints, Ints, Floats]:
+        order = np.lexsort((column, row))
+        row, column, value = row[order], column[order], value[order]
+        first = _first_of(row, column)
+        most = np.maximum.reduceat(value, first)
+        is_part = np.diff(np.r_[first, len(value)]) < self.members[column[first]]
+        return row[first], column[first], np.where(is_part, np.maximum(most, 0.0), most)
+
+
+def _first_of(row: Ints, column: Ints) -> Ints:
+    """Give where each position of sorted entries begins."""
+    return np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
+
+
+def _summed(row: Ints, column: Ints, value: Floats) -> tuple[Ints, Ints, Floats]:
+    """Add up entries of one position; sorted by column and row."""
+    order = np.lexsort((row, column))
+    row, column, value = row[order], column[order], value[order]
+    first = _first_of(row, column)
+    value = np.add.reduceat(value, first)
+    kept = np.abs(value) > _SMALLEST
+    return row[first][kept], column[first][kept], value[kept]
+
+
+def as_it_is(program: Program) -> Coarse:
+    """Add nothing up."""
+    columns = program.columns.size
+    return Coarse(to_proto(program), np.arange(columns), np.ones(columns))
+
+
+def coarse(program: Program, clusters: int) -> Coarse:
+    """Add up the periods of a program in about so many clusters."""
+    cluster_of = clusters_of(program.sets, clusters)
+    row_of, lower, upper = _rows(program, cluster_of)
+    row, column, value = merged(program.families)
+    kept = row_of[row] >= 0
+    row, column, value = _summed(row_of[row[kept]], column[kept], value[kept])
+    blocks = program.columns.blocks()
+    most = np.concatenate([one.upper.ravel() for one in blocks])
+    column_of = _alike(row, column, value, len(most))
+    count = int(column_of.max(initial=-1)) + 1
+    usd = np.full(count, np.inf)
+    np.minimum.at(usd, column_of, program.cost)
+    members = np.bincount(column_of, minlength=count).astype(float)
+    proto = model_pb2.ModelProto()
+    proto.variables.ids.extend(range(count))
+    proto.variables.lower_bounds.extend([0.0] * count)
+    proto.variables.upper_bounds.extend(np.bincount(column_of, most, minlength=count).tolist())
+    proto.variables.integers.extend([False] * count)
+    used = np.flatnonzero(usd)
+    proto.objective.linear_coefficients.ids.extend(used.tolist())
+    proto.objective.linear_coefficients.values.extend(usd[used].tolist())
+    proto.linear_constraints.ids.extend(range(len(lower)))
+    proto.linear_constraints.lower_bounds.extend(lower.tolist())
+    proto.linear_constraints.upper_bounds.extend(upper.tolist())
+    _, first = np.unique(column_of, return_index=True)
+    kept = np.isin(column, first)
+    row, column, value = row[kept], column_of[column[kept]], value[kept]
+    order = np.lexsort((column, row))
+    proto.linear_constraint_matrix.row_ids.extend(row[order].tolist())
+    proto.linear_constraint_matrix.column_ids.extend(column[order].tolist())
+    proto.linear_constraint_matrix.coefficients.extend(value[order].tolist())
+    return Coarse(proto, column_of, members, cluster_of)
+
+
+def _rows(program: Program, cluster_of: Ints) -> tuple[Ints, Floats, Floats]:
+    """Give the new row of each row, -1 for those left out, and the bounds of the new ones."""
+    number: dict[tuple[object, ...], int] = {}
+    row_of: list[int] = []
+    for family in program.families:
+        name = family.family
+        for at, key in enumerate(family.keys):
+            if name == _LEFT_OUT:
+                row_of.append(-1)
+                continue
+            new: tuple[object, ...] = (name, at)
+            if name in _BY_PERIOD:
+                new = (name, *key[:-1], int(cluster_of[int(str(key[-1]))]), "cluster")
+            row_of.append(number.setdefault(new, len(number)))
+    rows = np.array(row_of, dtype=np.int64)
+    kept = rows >= 0
+    bounds = []
+    for which in ("lower", "upper"):
+        own = np.concatenate([getattr(one, which) for one in program.families])[kept]
+        bounds.append(np.bincount(rows[kept], own, minlength=len(number)).astype(float))
+    return rows, bounds[0], bounds[1]
+
+
+def _alike(row: Ints, column: Ints, value: Floats, columns: int) -> Ints:
+    """Give columns with the same coefficients the same number; entries are sorted by column."""
+    starts = np.searchsorted(column, np.arange(columns + 1))
+    number: dict[tuple[bytes, bytes], int] = {}
+    found = np.zeros(columns, dtype=np.int64)
+    for one in range(columns):
+        own = slice(starts[one], starts[one + 1])
+        found[one] = number.setdefault((row[own].tobytes(), value[own].tobytes()), len(number))
+    return found
+
+
+def clusters_of(sets: Sets, clusters: int) -> Ints:
+    """Put periods with like loads together: split where they differ most, until there are enough.
+
+    Periods that differ in what is owned, what commitments are active, or whose window they are in
+    are never together.
+    """
+    loads = np.array(
+        [
+            one.load_requests_per_s.sum(axis=0) / max(one.load_requests_per_s.sum(axis=0).max(), 1)
+            for one in sets.demands
+        ]
+    ).reshape(len(sets.demands), len(sets.periods))
+    windows = [set[int]() for _ in sets.runs]
+    for option in sets.run_options:
+        windows[option.run].update(option.window)
+    facts: dict[tuple[object, ...], list[int]] = {}
+    for period, one in enumerate(sets.periods):
+        fact = (
+            one.hours,
+            tuple(machine.owned[period] for machine in sets.machines),
+            tuple(offer.active[period] for offer in sets.committed),
+            tuple(period in window for window in windows),
+        )
+        facts.setdefault(fact, []).append(period)
+    parts = [np.array(own) for own in facts.values()]
+    while len(parts) < clusters:
+        spreads = [float(loads[:, own].var(axis=1).sum()) * len(own) for own in parts]
+        widest = int(np.argmax(spreads))
+        if spreads[widest] <= _SAME:
+            break
+        own = parts.pop(widest)
+        load = loads[int(loads[:, own].var(axis=1).argmax())][own]
+        parts += [own[load <= load.mean()], own[load > load.mean()]]
+    found = np.zeros(len(sets.periods), dtype=np.int64)
+    for number, own in enumerate(parts):
+        found[own] = number
+    return found

@@ -1,0 +1,31 @@
+"""Sets of random tiny cases in which one kind serves each demand."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gang_cases import gang_case
+from random_cases import random_case
+from shared_cases import shared_case
+from wide_cases import wide_case
+
+from broker.domain.case import Case
+from solver.milp.build import build_sets
+from solver.milp.optimize import has_hopeless_workload
+from solver.milp.sets import Sets
+
+
+def one_kind_sets() -> Iterator[Sets]:
+    """Give those of cases of several shapes, of which each workload has an option."""
+    cases: list[Case] = [
+        *(random_case(seed, machines=(4, 6)) for seed in range(25)),
+        *(shared_case(seed) for seed in range(8)),
+        *(wide_case(seed) for seed in range(4)),
+        *(gang_case(seed) for seed in range(20)),
+    ]
+    for one in cases:
+        policy = one.workloads.policy.model_copy(update={"max_groups": 1})
+        sets = build_sets(
+            replace(one, workloads=one.workloads.model_copy(update={"policy": policy}))
+        )
+        if not has_hopeless_workload(sets):
+            yield sets
