@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import get_args, get_type_hints
 
-from solver.milp import narrow, optimize, outprice, prune, relax, sets, solve, variables
+from solver.milp import (
+    branch,
+    clashes,
+    coarse,
+    narrow,
+    optimize,
+    outprice,
+    prune,
+    relax,
+    sets,
+    solve,
+    variables,
+)
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.objective import TERMS
 
@@ -21,7 +33,8 @@ Names are those of the code, in plain Unicode. Index letters: s service, d deman
 in one region), k size class, c kind, g group, m machine, o offer, p commitment, l level, j run,
 a run option, q quota, n stock, t period.
 """
-_STEPS = (prune, outprice, relax, narrow, optimize, solve)
+_STEPS = (prune, outprice, relax, narrow, optimize, branch, coarse, solve)
+_CUTS = (clashes.clashes,)
 _MATH = re.compile(r"^(    |Σ)|    ∀ ")
 
 
@@ -37,6 +50,9 @@ def program_page() -> str:
     parts.append(f"## Objective\n\nThe least sum of {len(TERMS)} terms, in dollars.\n")
     for term in TERMS:
         parts += _section(term)
+    parts.append("## Cuts while branching\n\nNo rows of the program: no plan breaks them.\n")
+    for cut in _CUTS:
+        parts += _section(cut)
     parts.append("## How it is solved\n")
     for step in _STEPS:
         parts.append(f"### {step.__name__}\n")
