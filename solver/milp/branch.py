@@ -41,7 +41,8 @@ _ROOT_ROUNDS = 4
 _GAIN = 2e-4
 _BINDING = 1e-7
 _OF_THE_GAP = 0.99
-"""A bound must be within the gap after it is rounded, too."""
+_ROUNDING_USD = 1e-4
+"""A bound must be within the gap after it and the plan are rounded, too."""
 _FIRST_NODES = 50
 _MORE_NODES = 10
 
@@ -50,8 +51,8 @@ _MORE_NODES = 10
 class _Node:
     """The answers that each question still has, and what any plan with those costs at least.
 
-    A leaf has one each, and `cuts` once it is bounded: those that bind there. `nodes` are how many
-    HiGHS looks at next in it, which says the same on any machine; seconds would not.
+    A leaf has one each. What HiGHS is to search has `cuts`, those that bind there; `nodes` are how
+    many it looks at next, which says the same on any machine: seconds would not.
     """
 
     bound_usd: float
@@ -146,7 +147,8 @@ class _Tree:
     @property
     def enough_usd(self) -> float:
         """Give the dollars from which on a plan is of no interest."""
-        return self.usd * (1 - self.limits.gap_fraction * _OF_THE_GAP)
+        gap_usd = self.usd * self.limits.gap_fraction * _OF_THE_GAP
+        return self.usd - max(gap_usd - _ROUNDING_USD, 0.0)
 
     def bound_usd(self) -> float:
         """Give what any plan costs at least: the least of all that is open, closed, or dropped."""
@@ -248,7 +250,10 @@ class _Worker:
         self.cuts.extend(cuts)
 
     def solved(self, node: _Node, *, is_root: bool = False) -> _Step:
-        """Bound a node, and give what is left to do: itself, its parts, or nothing."""
+        """Bound a node, and give what is left to do: itself, its parts, or nothing.
+
+        Where the relaxed program gives up, HiGHS is to say what is in the node.
+        """
         if node.cuts is not None:
             return self._searched(node)
         known = len(self.cuts)
@@ -258,7 +263,7 @@ class _Worker:
         if bound_usd >= self.tree.enough_usd:
             return step
         if plan is None:
-            step.closed_usd = bound_usd
+            step.nodes = [replace(node, cuts=())]
         elif node.is_leaf:
             step.nodes = [replace(node, cuts=self._binding())]
         else:
