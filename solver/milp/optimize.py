@@ -52,7 +52,7 @@ Monotonic = Callable[[], float]
 _FIRST_PLAN_SHARE = 0.25
 _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
-_NEAR = 0.97
+_NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
