@@ -23,7 +23,7 @@ from solver.milp.clashes import clashes
 from solver.milp.coarse import CLUSTERS, Coarse, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.first_plan import is_plan
-from solver.milp.linear import LinearPlan, LinearProgram, LinearResult
+from solver.milp.linear import LinearPlan, LinearResult
 from solver.milp.program import Program, add_rows, to_proto
 from solver.milp.questions import Answers, questions_of, split
 from solver.milp.rows import Rows, some_of
@@ -235,7 +235,7 @@ class _Worker:
         self.column_of = tree.coarse.column_of[self.columns]
         self.cuts: list[_Cut] = []
         self.row_usd = np.zeros(0)
-        self.linear = self._anew()
+        self.linear = self.tree.coarse.relaxed()
 
     def with_binding(self) -> "_Worker":
         """Make another one with the cuts that cost something in the last node alone."""
@@ -309,17 +309,12 @@ class _Worker:
         """Solve from where the last solve ended, or anew where that fails."""
         result = self.linear.solve(self.tree.left_s())
         if result.plan is None and not (result.is_infeasible or result.is_out_of_time):
-            self.linear = self._anew()
+            self.linear = self.tree.coarse.relaxed()
             for cut in self.cuts:
                 self.linear.add(cut.coarse)
             self._cap(node)
             result = self.linear.solve(self.tree.left_s())
         return result
-
-    def _anew(self) -> LinearProgram:
-        proto = model_pb2.ModelProto()
-        proto.CopyFrom(self.tree.coarse.proto)
-        return LinearProgram(proto)
 
     def _cap(self, node: _Node) -> None:
         """Leave a node's answers alone to the relaxed program."""

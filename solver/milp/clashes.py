@@ -13,7 +13,7 @@ import numpy as np
 from solver.milp.fills import Floats, rounded
 from solver.milp.program import Program
 from solver.milp.rows import Entries, Rows, entries, rows_of
-from solver.milp.variables import Block, Ints
+from solver.milp.variables import Ints
 
 _USED = 1e-3
 _MISSED_NODES = 1e-3
@@ -91,10 +91,10 @@ class _Plan:
 
     def __init__(self, program: Program, values: Floats) -> None:
         self.sets, columns = program.sets, program.columns
-        self.replicas = _of(values, columns.replicas)
-        self.used = _of(values, columns.option_used)
-        self.on_demand = _of(values, columns.on_demand_nodes)
-        self.committed = _of(values, columns.committed_nodes)
+        self.replicas = columns.replicas.of(values)
+        self.used = columns.option_used.of(values)
+        self.on_demand = columns.on_demand_nodes.of(values)
+        self.committed = columns.committed_nodes.of(values)
         self.groups: dict[int, list[int]] = defaultdict(list)
         for number, group in enumerate(self.sets.groups):
             if not group.on_spot and self.replicas[number].max(initial=0.0) > _USED:
@@ -196,7 +196,3 @@ class _Plan:
             for one, share in zip(filling, shares, strict=True)
         )
         return fillings, float(need.constant[0]) + counted, counted
-
-
-def _of(values: Floats, block: Block) -> Floats:
-    return values[block.start : block.start + block.size].reshape(block.upper.shape)

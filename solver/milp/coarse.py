@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.math_opt import model_pb2
 
+from solver.milp.linear import LinearProgram
 from solver.milp.program import Program, to_proto
 from solver.milp.rows import Entries, Rows, merged
 from solver.milp.sets import Floats, Sets
@@ -43,6 +44,12 @@ class Coarse:
     def rows(self) -> int:
         """Count the rows."""
         return len(self.proto.linear_constraints.ids)
+
+    def relaxed(self) -> LinearProgram:
+        """Make a linear program of it, which may then grow."""
+        proto = model_pb2.ModelProto()
+        proto.CopyFrom(self.proto)
+        return LinearProgram(proto)
 
     def spread(self, values: Floats) -> Floats:
         """Share values out evenly over the columns of the large program."""

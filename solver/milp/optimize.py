@@ -192,15 +192,15 @@ def _improved(
         left = possible(sets, relaxed, known.usd)
         beyond_usd = left.beyond_usd
         rest = build_program(left.sets)
-        hint = _hint(known, rest)
     else:
-        rest, hint = build_program(sets), None
+        rest = build_program(sets)
     if has_hopeless_workload(rest.sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
     if known is not None and sets.has_one_kind and relaxed.bound_usd < _NEAR * known.usd:
         known, bound_usd = _branched(rest, known, limits, _capped(watch, beyond_usd))
         bound_usd = max(min(bound_usd, beyond_usd), relaxed.bound_usd)
         return known, bound_usd, _is_within(known.usd, bound_usd, limits)
+    hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
     solution, polished = _proof_and_polish(rest, limits, hint, _capped(watch, beyond_usd))
     if polished is not None:

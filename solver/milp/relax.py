@@ -13,7 +13,6 @@ from solver.milp.fills import Fill
 from solver.milp.linear import GLOP, HIGHS, LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
-from solver.milp.variables import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +71,22 @@ def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
     columns = program.columns
     return Relaxed(
         bound_usd=plan.usd,
-        kind_value=_of(plan.values, columns.kind_used),
+        kind_value=columns.kind_used.of(plan.values),
         kind_penalty_usd=_kind_penalties(program, reduced),
-        option_value=_of(plan.values, columns.option_used),
+        option_value=columns.option_used.of(plan.values),
         option_penalty_usd=_option_penalties(program, reduced),
         row_usd=plan.row_usd,
         values=plan.values,
     )
 
 
-def _of(values: Floats, block: Block) -> Floats:
-    return values[block.start : block.start + block.size].reshape(block.upper.shape)
-
-
 def _kind_penalties(program: Program, reduced: Floats) -> Floats:
     """Add up what a used kind forces: its own column and, under one kind, all its replicas."""
     sets, columns = program.sets, program.columns
-    penalty = _of(reduced, columns.kind_used).copy()
+    penalty = columns.kind_used.of(reduced).copy()
     if not sets.has_one_kind:
         return penalty
-    replicas = _of(reduced, columns.replicas)
+    replicas = columns.replicas.of(reduced)
     cheapest = np.full((len(sets.kinds), replicas.shape[1]), np.inf)
     for number, group in enumerate(sets.groups):
         cheapest[group.kind] = np.minimum(cheapest[group.kind], replicas[number])
@@ -103,8 +98,8 @@ def _kind_penalties(program: Program, reduced: Floats) -> Floats:
 def _option_penalties(program: Program, reduced: Floats) -> Floats:
     """Add up what a used option forces: its own column and its cheapest slots."""
     columns = program.columns
-    penalty = _of(reduced, columns.option_used).copy()
-    gang_up = _of(reduced, columns.gang_up)
+    penalty = columns.option_used.of(reduced).copy()
+    gang_up = columns.gang_up.of(reduced)
     for number, option in enumerate(program.sets.run_options):
         slots = np.sort(gang_up[number, list(option.window)])
         penalty[number] += slots[: option.slots_needed].sum()

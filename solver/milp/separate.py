@@ -11,7 +11,7 @@ from solver.milp.fills import Fill, Owned
 from solver.milp.program import Program
 from solver.milp.rounding import rounding_of
 from solver.milp.sets import Floats
-from solver.milp.variables import Block, Ints
+from solver.milp.variables import Ints
 
 _USED = 1e-4
 _MISSED_NODES = 1e-3
@@ -49,16 +49,16 @@ class _Plan:
     def __init__(self, program: Program, values: Floats) -> None:
         self.sets = program.sets
         columns = program.columns
-        self.used = _of(values, columns.kind_used)
-        self.replicas = _of(values, columns.replicas)
+        self.used = columns.kind_used.of(values)
+        self.replicas = columns.replicas.of(values)
         self.bought = {
-            True: _of(values, columns.spot_nodes),
-            False: _of(values, columns.on_demand_nodes).copy(),
+            True: columns.spot_nodes.of(values),
+            False: columns.on_demand_nodes.of(values).copy(),
         }
         for number, one in enumerate(self.sets.committed):
-            nodes = float(_of(values, columns.committed_nodes)[number])
+            nodes = float(columns.committed_nodes.of(values)[number])
             self.bought[False][one.machine] += nodes * np.array(one.active, dtype=float)
-        self.gang_up = _of(values, columns.gang_up)
+        self.gang_up = columns.gang_up.of(values)
         self.groups: dict[tuple[int, bool], dict[int, int]] = defaultdict(dict)
         for at, group in enumerate(self.sets.groups):
             self.groups[group.kind, group.on_spot][group.machine] = at
@@ -170,7 +170,3 @@ def _connected(sets: list[set[int]]) -> Iterator[tuple[int, ...]]:
             whole = whole.union(*near)
             grown = bool(near)
         yield tuple(sorted(whole))
-
-
-def _of(values: Floats, block: Block) -> Floats:
-    return values[block.start : block.start + block.size].reshape(block.upper.shape)

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from ortools.math_opt import model_pb2
 
 from solver.milp.coarse import CLUSTERS, Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
-from solver.milp.linear import LinearPlan, LinearProgram
+from solver.milp.linear import LinearPlan
 from solver.milp.program import Program
 from solver.milp.rows import Rows
 from solver.milp.separate import missed_fills
@@ -100,9 +99,7 @@ class _Rounds:
 
     def begin_anew(self) -> None:
         """Forget where the last solve ended: many new rows may lead it in circles."""
-        proto = model_pb2.ModelProto()
-        proto.CopyFrom(self.coarse.proto)
-        self.linear = LinearProgram(proto)
+        self.linear = self.coarse.relaxed()
         for _, rows, _ in self.added:
             self.linear.add(rows)
 

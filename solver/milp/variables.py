@@ -30,6 +30,10 @@ class Block:
         """Count the columns."""
         return int(self.upper.size)
 
+    def of(self, values: Floats) -> Floats:
+        """Give the block's part of values of all columns, over its sets."""
+        return values[self.start : self.start + self.size].reshape(self.upper.shape)
+
     def at(self, *index: Index) -> Ints:
         """Give the column numbers at positions of the block's sets, broadcast like arrays."""
         flat = np.ravel_multi_index(np.broadcast_arrays(*index), self.upper.shape)
