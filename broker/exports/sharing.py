@@ -20,7 +20,7 @@ from broker.domain.plan import (
     ServingStep,
     TrainingAssignment,
 )
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 
 _BY_THE_HOUR = frozenset({PriceKind.ON_DEMAND, PriceKind.SPOT})
 

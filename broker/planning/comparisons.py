@@ -16,8 +16,8 @@ from broker.domain.case import Case
 from broker.domain.errors import BrokerError
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import SMALLEST_GAP, Comparison, Status
+from broker.domain.policy import Sharing
 from broker.domain.strategies import StrategyName
-from broker.domain.workload import Sharing
 from broker.planning.bare_plan import keeps_rules, violations
 from broker.planning.searches import Budget, run_all
 from broker.planning.strategies import Choice, Strategy, why_none

@@ -7,9 +7,9 @@ from broker.domain.certifications import certification_code
 from broker.domain.horizon import Horizon
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, Payment, PriceKind
 from broker.domain.place_names import provider_names, region_names
+from broker.domain.policy import AllowDeny, Policy
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.savings import savings_plan_of
-from broker.domain.workload import AllowDeny, Policy
 from broker.planning.freshness import Freshness, is_stale
 
 __all__ = [

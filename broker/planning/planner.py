@@ -18,7 +18,8 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
-from broker.domain.workload import Policy, Workloads
+from broker.domain.policy import Policy
+from broker.domain.workload import Workloads
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside

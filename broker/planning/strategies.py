@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from broker.domain.case import Case
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.policy import Sharing
 from broker.domain.strategies import StrategyName
-from broker.domain.workload import Sharing
 from broker.planning.narrowing import narrowed
 
 _NVIDIA = "NVIDIA"

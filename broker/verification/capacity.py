@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from broker.domain.offer import PriceKind
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from broker.verification.facts import FIRM, SPOT, Facts, Finding
 from broker.verification.isolation import wrong_tenants
 from broker.verification.timeline import Array

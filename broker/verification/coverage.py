@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from broker.domain.offer import PriceKind
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from broker.verification.facts import COMMITTED, SPOT, TOLERANCE, Facts, Finding
 from broker.verification.timeline import Array
 

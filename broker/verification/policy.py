@@ -7,8 +7,8 @@ from fractions import Fraction
 from broker.domain.certifications import certification_code
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer
 from broker.domain.plan import Term
+from broker.domain.policy import AllowDeny
 from broker.domain.quantities import HOURS_PER_MONTH
-from broker.domain.workload import AllowDeny
 from broker.verification.costs import to_micro_usd
 from broker.verification.facts import FIRM, SPOT, Facts, Finding
 

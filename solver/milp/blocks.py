@@ -22,8 +22,9 @@ from broker.domain.candidate import GangCandidate
 from broker.domain.case import Case
 from broker.domain.horizon import Slot
 from broker.domain.offer import Block, Offer, PriceKind
+from broker.domain.policy import Sharing
 from broker.domain.quantities import HOURS_PER_MONTH
-from broker.domain.workload import Run, Sharing
+from broker.domain.workload import Run
 from solver.milp.demands import ROUNDING
 
 MOST_STARTS = 10

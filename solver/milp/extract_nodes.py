@@ -17,9 +17,9 @@ from broker.domain.case import committed_hours
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import BookedBlock, CostLine, NodeStep, Purchase, Term
+from broker.domain.policy import Sharing
 from broker.domain.quantities import quantize_usd
 from broker.domain.savings import upfront_share
-from broker.domain.workload import Sharing
 from solver.milp.blocks import BlockWindow
 from solver.milp.extract_savings import covered_node_hours, promised, savings_purchases
 from solver.milp.extract_work import Work, by_slot

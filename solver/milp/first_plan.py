@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from ortools.math_opt import model_pb2
 
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.beside import Beside
 from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import kinds_by_demand, search

@@ -12,7 +12,7 @@ import numpy as np
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import SMALLEST_GAP, Status
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.optimize import Optimum
 from solver.milp.program import Program, build_program
 from solver.milp.prune import prune

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.fills import Fill, Owned
 from solver.milp.program import Program
 from solver.milp.rounding import rounding_of

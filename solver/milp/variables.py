@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from broker.domain.budget import Budget
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.sets import Floats, Sets
 from solver.milp.zones import zone_pairs
 

@@ -9,7 +9,7 @@ SOLVERS_OWN = {
     "broker/planning/watching.py: bound_usd": "a bound, which is the solver's own figure",
 }
 RATES_NOT_MONEY = {
-    "broker/domain/workload.py: price_trend_per_year",
+    "broker/domain/policy.py: price_trend_per_year",
     "broker/settings.py: max_price_change",
 }
 

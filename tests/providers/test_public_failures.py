@@ -21,7 +21,7 @@ from broker.catalog.gates import Gates, Quarantined, Reason, Screened, gates_fro
 from broker.catalog.runs import RunStatus
 from broker.catalog.store import open_catalog
 from broker.domain.offer import UNKNOWN_REGION, Link, Offer, PriceKind
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.filters import why_not
 from broker.planning.freshness import NEVER, Freshness
 from broker.planning.refresh import ProviderReader, refresh_catalog

@@ -9,7 +9,7 @@ import pytest
 
 from broker.domain.errors import ProviderError
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Fabric, Offer, PriceKind, Rejection
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.filters import Freshness, why_not
 from broker.specs.load import Specs, load_specs
 from providers.kit.access import Access

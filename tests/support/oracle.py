@@ -27,7 +27,7 @@ from oracle_savings import Promise, promises, rebate_usd_per_hour
 
 from broker.domain.case import ServingOption
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 
 
 def cheapest_usd(tiny: Tiny) -> float:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from broker.domain.offer import Offer, Payment
-from broker.domain.workload import Policy, Sharing, Workloads
+from broker.domain.policy import Policy, Sharing
+from broker.domain.workload import Workloads
 from broker.planning.explaining.batch_rules import batch_rules
 from broker.planning.explaining.rules import Rule, ladder, without_entry
 from broker.planning.explaining.workload_rules import provider_share, run_rules, service_rules

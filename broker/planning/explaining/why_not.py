@@ -10,7 +10,7 @@ from broker.domain.case import Case, committed_hours
 from broker.domain.explanation import OtherPlan, Outcome, Verdict, WhyNot
 from broker.domain.offer import Offer
 from broker.domain.plan import SMALLEST_GAP, Status
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.explaining.cases import (
     at_price,
     left_unused,

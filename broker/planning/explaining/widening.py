@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.place_names import provider_names
 from broker.domain.plan import Purchase
-from broker.domain.workload import AllowDeny, Policy
+from broker.domain.policy import AllowDeny, Policy
 from broker.planning.explaining.probing import Prober, Steps
 from broker.planning.explaining.rules import Rule
 from broker.planning.filters import is_allowed_region

@@ -8,7 +8,8 @@ from broker.domain.availability import Availability
 from broker.domain.gpu import Precision
 from broker.domain.horizon import MAX_SLOTS, Horizon
 from broker.domain.latency import Percentile
-from broker.domain.workload import Policy, Run, Service, TrainingRun, Workloads
+from broker.domain.policy import Policy
+from broker.domain.workload import Run, Service, TrainingRun, Workloads
 from broker.planning.explaining.rules import Edits, Rule, duration, ladder
 
 _LOOSEST_OBJECTIVE = 10

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from broker.domain.workload import Churn
+from broker.domain.policy import Churn
 from broker.planning.nightly.moves import Disturbed
 from broker.planning.nightly.window import Costs
 

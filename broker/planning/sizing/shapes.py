@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, PriceKind, Shape
-from broker.domain.workload import AllowDeny, CommitmentPolicy, Policy
+from broker.domain.policy import AllowDeny, CommitmentPolicy, Policy
 from broker.planning.catalog_view import CatalogView
 from broker.planning.filters import Freshness, why_not
 from broker.planning.gpu_filter import matching_gpus

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns, Ints, replicas_at

@@ -8,7 +8,7 @@ import pytest
 from tiny_cases import offer
 
 from broker.domain.offer import Offer, Place
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.catalog_view import CatalogSource
 from broker.planning.certified import certified
 from broker.planning.filters import why_not

@@ -6,7 +6,7 @@ import pytest
 from tiny_cases import START, offer, run_entry, workloads
 
 from broker.domain.offer import Block, Offer, PriceKind
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.filters import Freshness, why_no_block, why_not
 
 _DAY = timedelta(days=1)

@@ -6,7 +6,7 @@ import pytest
 from tiny_cases import START, offer
 
 from broker.domain.offer import Evidence, Offer, PriceKind
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.filters import EXAMPLE, Freshness, why_not
 
 FRESH = Freshness(

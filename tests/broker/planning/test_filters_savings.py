@@ -7,7 +7,7 @@ from savings_cases import RENTED, rate
 from tiny_cases import START, run_entry, workloads
 
 from broker.domain.offer import Offer
-from broker.domain.workload import Policy
+from broker.domain.policy import Policy
 from broker.planning.case import build_case
 from broker.planning.filters import Freshness, why_not
 from broker.specs.load import load_specs

@@ -8,8 +8,8 @@ from two_shops import two_shops, with_gpu
 from broker.domain.case import Case
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import PriceKind
+from broker.domain.policy import Sharing
 from broker.domain.strategies import StrategyName, split_name
-from broker.domain.workload import Sharing
 from broker.planning.strategies import Strategy, strategies
 from broker.specs.load import load_specs
 

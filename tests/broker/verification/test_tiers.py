@@ -7,7 +7,7 @@ import pytest
 
 from broker.domain.case import Case
 from broker.domain.plan import Plan
-from broker.domain.workload import AllowDeny
+from broker.domain.policy import AllowDeny
 from broker.verification.check import check
 
 LAB = "lab/h100x8/fra1"

@@ -20,7 +20,7 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from broker.domain.plan import Status
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.optimize import optimize, relaxed_bound_usd
 from solver.milp.program import to_proto
 from solver.milp.solve import Limits

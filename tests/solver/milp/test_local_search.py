@@ -9,7 +9,7 @@ from tiny_cases import case, offer, run_entry, service_entry, serving, training,
 
 from broker.domain.case import Case
 from broker.domain.offer import PriceKind
-from broker.domain.workload import Sharing
+from broker.domain.policy import Sharing
 from solver.milp.build import build_sets
 from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import Found, kinds_by_demand, search

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from broker.domain.workload import Churn
+from broker.domain.policy import Churn
 from broker.planning.nightly.deciding import Gain, Verdict, decide
 from broker.planning.nightly.moves import Disturbed
 
