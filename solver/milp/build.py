@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 
@@ -23,7 +24,7 @@ from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole, with_spare_zone
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
-from solver.milp.room import most_gpus
+from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
     Committed,
@@ -108,6 +109,7 @@ def _periods(
     case: Case, slots: Sequence[Slot], demands: Sequence[Demand], windows: Sequence[BlockWindow]
 ) -> tuple[Period, ...]:
     spans = [run.window for run in case.workloads.runs]
+    terms_h = sorted({committed_hours(offer) for offer in case.offers if offer.commitment})
 
     def datum(slot: Slot) -> tuple[object, ...]:
         in_window = any(
@@ -117,7 +119,7 @@ def _periods(
             slot.index if in_window else -1,
             slot.hours,
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
-            tuple(_is_active(offer, case, slot) for offer in case.offers if offer.commitment),
+            tuple(_is_active(term_h, case, slot) for term_h in terms_h),
             tuple(one.covers(slot) for one in windows),
             tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in demands),
         )
@@ -139,9 +141,9 @@ def _owned_at(owned: Sequence[OwnedNodes], machine: str, slot: Slot) -> int:
     )
 
 
-def _is_active(offer: Offer, case: Case, slot: Slot) -> bool:
+def _is_active(term_h: Decimal, case: Case, slot: Slot) -> bool:
     from_start = (slot.end_at - case.workloads.horizon.start).total_seconds() / 3600
-    return from_start <= float(committed_hours(offer))
+    return from_start <= float(term_h)
 
 
 def _committed(
@@ -150,11 +152,15 @@ def _committed(
     position = {machine.key: number for number, machine in enumerate(machines)}
     trend = case.workloads.policy.price_trend_per_year
     found = []
+    terms_h = {committed_hours(offer) for offer in case.offers}
+    active_for = {
+        term_h: tuple(_is_active(term_h, case, slot) for slot in firsts) for term_h in terms_h
+    }
     for offer in sorted(case.offers, key=lambda offer: offer.key):
         if offer.price_kind not in COMMITTED_KINDS or offer.machine not in position:
             continue
         machine = position[offer.machine]
-        active = tuple(_is_active(offer, case, slot) for slot in firsts)
+        active = active_for[committed_hours(offer)]
         hours = sum(one.hours for one, is_on in zip(periods, active, strict=True) if is_on)
         on_demand = machines[machine].on_demand
         found.append(
@@ -274,15 +280,16 @@ class _Room:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.known: dict[tuple[str, bool], float] = {}
+        self.room = Room(case)
 
     def holds(self, members: Sequence[ServingOption], kind: Kind, share: Fraction) -> bool:
         clouds = len({self.case.machines[one.machine].cloud for one in members})
         if any(clouds * most_with_one(share, count) < count for count in kind.replicas_alone):
             return False
         sides = sorted({(one.machine, one.on_spot) for one in members})
-        firm = sum(self._gpus(name, on_spot=False) for name, on_spot in sides if not on_spot)
-        spot = sum(self._gpus(name, on_spot=True) for name, on_spot in sides if on_spot)
+        most = self.room.most_gpus
+        firm = sum(most(name, on_spot=False) for name, on_spot in sides if not on_spot)
+        spot = sum(most(name, on_spot=True) for name, on_spot in sides if on_spot)
         return (
             kind.gpus * max(kind.firm_alone) <= firm
             and kind.gpus * max(kind.replicas_alone) <= firm + spot
@@ -312,14 +319,9 @@ class _Room:
     def _holds_blocks(self, members: Sequence[ServingOption], kind: Kind, size: int) -> bool:
         held = 0.0
         for machine, on_spot in sorted({(one.machine, one.on_spot) for one in members}):
-            gpus = self._gpus(machine, on_spot=on_spot)
+            gpus = self.room.most_gpus(machine, on_spot=on_spot)
             held += math.inf if math.isinf(gpus) else gpus // (kind.gpus * size) * size
         return held >= max(kind.replicas_alone)
-
-    def _gpus(self, machine: str, *, on_spot: bool) -> float:
-        if (machine, on_spot) not in self.known:
-            self.known[machine, on_spot] = most_gpus(self.case, machine, on_spot=on_spot)
-        return self.known[machine, on_spot]
 
 
 def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.math_opt import model_pb2
 
-from solver.milp.linear import LinearProgram
+from solver.milp.linear import LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
 from solver.milp.rows import Entries, Rows, merged
 from solver.milp.sets import Floats, Sets
@@ -22,6 +22,8 @@ _BY_PERIOD = frozenset(
 """Families whose keys end in a period."""
 _LEFT_OUT = "run_start"
 """What links each period to the next is left out: it would keep all columns of runs apart."""
+MANY_PERIODS = 120
+"""From here on hours are added up."""
 CLUSTERS = 40
 """So many cost a fifth of a percent of the bound, of 168 hours, and a tenth of the time."""
 _SMALLEST = 1e-12
@@ -32,12 +34,14 @@ _SAME = 1e-12
 class Coarse:
     """The smaller program: `column_of` each column of the large one, and how many are one.
 
+    `row_of` each row of the large one is the row that it is part of, -1 where it is left out.
     `cluster_of` says which periods were added up; None where all are as they were.
     """
 
     proto: model_pb2.ModelProto
     column_of: Ints
     members: Floats
+    row_of: Ints
     cluster_of: Ints | None = None
 
     @property
@@ -47,13 +51,28 @@ class Coarse:
 
     def relaxed(self) -> LinearProgram:
         """Make a linear program of it, which may then grow."""
+        return LinearProgram(self.copy())
+
+    def copy(self) -> model_pb2.ModelProto:
+        """Copy the message: whoever solves it changes it."""
         proto = model_pb2.ModelProto()
         proto.CopyFrom(self.proto)
-        return LinearProgram(proto)
+        return proto
 
     def spread(self, values: Floats) -> Floats:
         """Share values out evenly over the columns of the large program."""
         return np.asarray((values / self.members)[self.column_of])
+
+    def lifted(self, program: Program, plan: LinearPlan) -> LinearPlan:
+        """Read a plan of it as one of the large program: its duals keep all that duals must.
+
+        Each row is worth what the row is that it is part of; one left out is worth nothing. The
+        values are a mean over what was added up, so may break a row.
+        """
+        worth = np.append(plan.row_usd, 0.0)[self.row_of]
+        row, column, coefficient = merged(program.families)
+        paid = np.bincount(column, coefficient * worth[row], minlength=program.columns.size)
+        return LinearPlan(plan.usd, self.spread(plan.values), program.cost - paid, worth)
 
     def added(self, rows: Rows) -> tuple[Rows, Ints]:
         """Add rows with lower bounds up as the program's were; give the new row of each, too.
@@ -101,7 +120,8 @@ def _summed(row: Ints, column: Ints, value: Floats) -> tuple[Ints, Ints, Floats]
 def as_it_is(program: Program) -> Coarse:
     """Add nothing up."""
     columns = program.columns.size
-    return Coarse(to_proto(program), np.arange(columns), np.ones(columns))
+    rows = sum(len(family.keys) for family in program.families)
+    return Coarse(to_proto(program), np.arange(columns), np.ones(columns), np.arange(rows))
 
 
 def coarse(program: Program, clusters: int) -> Coarse:
@@ -136,7 +156,7 @@ def coarse(program: Program, clusters: int) -> Coarse:
     proto.linear_constraint_matrix.row_ids.extend(row[order].tolist())
     proto.linear_constraint_matrix.column_ids.extend(column[order].tolist())
     proto.linear_constraint_matrix.coefficients.extend(value[order].tolist())
-    return Coarse(proto, column_of, members, cluster_of)
+    return Coarse(proto, column_of, members, row_of, cluster_of)
 
 
 def _rows(program: Program, cluster_of: Ints) -> tuple[Ints, Floats, Floats]:

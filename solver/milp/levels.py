@@ -32,10 +32,11 @@ def levels_of(
     groups: Sequence[Group],
 ) -> Iterator[Level]:
     """Stack what outlives the horizon of each machine by break-even, the highest at the bottom."""
+    peaks = _most_gpus_at_peak(kinds, groups)
     for number, own in sorted(outliving.items()):
         members: list[int] = []
         rates: list[int] = []
-        most = math.ceil(_most_gpus_at_peak(number, kinds, groups) / machines[number].gpus)
+        most = math.ceil(peaks.get(number, 0) / machines[number].gpus)
         falling = sorted(own, key=lambda one: (-one[0], *one[1:]))
         for breakeven, alike in groupby(falling, key=lambda one: one[0]):
             for _, is_rate, at in alike:
@@ -43,11 +44,15 @@ def levels_of(
             yield Level(number, tuple(members), breakeven, most, tuple(rates))
 
 
-def _most_gpus_at_peak(machine: int, kinds: Sequence[Kind], groups: Sequence[Group]) -> int:
-    """Add up the peaks of each demand's largest group on a machine."""
-    largest: dict[int, int] = {}
+def _most_gpus_at_peak(kinds: Sequence[Kind], groups: Sequence[Group]) -> dict[int, int]:
+    """Add up the peaks of each demand's largest group, machine by machine."""
+    peaks = [max(kind.replicas_alone) for kind in kinds]
+    largest: dict[tuple[int, int], int] = {}
     for group in groups:
-        if group.machine == machine and not group.on_spot:
-            gpus = max(kinds[group.kind].replicas_alone) * group.gpus
-            largest[group.demand] = max(largest.get(group.demand, 0), gpus)
-    return sum(largest.values())
+        if not group.on_spot:
+            at = group.machine, group.demand
+            largest[at] = max(largest.get(at, 0), peaks[group.kind] * group.gpus)
+    total: dict[int, int] = {}
+    for (machine, _), gpus in largest.items():
+        total[machine] = total.get(machine, 0) + gpus
+    return total

@@ -93,12 +93,13 @@ def prune(case: Case) -> Pruned:
     case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))
     owned = {one.machine for one in case.owned}
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
-    kept: list[_Profile] = []
+    unlimited: list[_Profile] = []
     dominated: dict[str, str] = {}
     for profile in profiles:
-        better = next((one for one in kept if _dominates(one, profile)), None)
+        better = next((one for one in unlimited if _dominates(one, profile)), None)
         if better is None or profile.machine in owned:
-            kept.append(profile)
+            if not (profile.limited or profile.quotas):
+                unlimited.append(profile)
         else:
             dominated[profile.machine] = better.machine
     if not dominated:
@@ -264,10 +265,9 @@ def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None
 
 
 def _dominates(better: _Profile, worse: _Profile) -> bool:
+    """Say whether a machine, of which there is any number, stands for another in any plan."""
     copies = _copies(better, worse)
-    if worse.has_plan:
-        return False
-    if better.limited or better.quotas or copies == 0:
+    if worse.has_plan or copies == 0:
         return False
     if worse.cloud and worse.cloud != better.cloud:
         return False

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from solver.milp.coarse import CLUSTERS, MANY_PERIODS, coarse
 from solver.milp.fills import Fill
 from solver.milp.linear import GLOP, HIGHS, LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
+
+_MANY_COLUMNS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +50,22 @@ def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed |
     Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
     nothing is claimed.
     """
+    smaller = coarse(program, CLUSTERS) if _is_large(program) else None
     for solver in (GLOP, HIGHS):
-        result = LinearProgram(to_proto(program), solver).solve(time_limit_s)
+        proto = smaller.copy() if smaller else to_proto(program)
+        result = LinearProgram(proto, solver).solve(time_limit_s)
         if result.is_infeasible:
             return None
         if result.plan is not None:
-            return _relaxed_of(program, result.plan)
+            plan = smaller.lifted(program, result.plan) if smaller else result.plan
+            return _relaxed_of(program, plan)
         if result.is_out_of_time:
             break
     return _nothing_known(program)
+
+
+def _is_large(program: Program) -> bool:
+    return len(program.sets.periods) > MANY_PERIODS and program.columns.size > _MANY_COLUMNS
 
 
 def _nothing_known(program: Program) -> Relaxed:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from solver.milp.coarse import CLUSTERS, Coarse, as_it_is, coarse
+from solver.milp.coarse import CLUSTERS, MANY_PERIODS, Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
 from solver.milp.linear import LinearPlan
@@ -16,7 +16,6 @@ from solver.milp.separate import missed_fills
 from solver.milp.variables import Ints
 
 Monotonic = Callable[[], float]
-_MANY_PERIODS = 120
 _MOST_ROUNDS = 20
 _PATIENCE = 4
 _GAIN = 2e-4
@@ -38,7 +37,7 @@ def tighter_fills(
     Rounds end where they gain little, or the time is up. Where the periods are many, or `clusters`
     are given, those are added up (see `coarse`), and what gains least is not looked for.
     """
-    if clusters is None and len(program.sets.periods) > _MANY_PERIODS:
+    if clusters is None and len(program.sets.periods) > MANY_PERIODS:
         clusters = CLUSTERS
     rounds = _Rounds(program, as_it_is(program) if clusters is None else coarse(program, clusters))
     rounds.tighten(ends_at, clock, by_run=False)
