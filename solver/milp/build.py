@@ -93,13 +93,19 @@ def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
     keys = sorted({*used, *(one.machine for one in case.owned)})
     firm = _by_machine(case, PriceKind.ON_DEMAND)
     spot = _by_machine(case, PriceKind.SPOT)
+    none = (0,) * len(firsts)
+    owned = {one.machine for one in case.owned}
     return tuple(
         Machine(
             key=key,
             gpus=int(case.machines[key].hardware.shape.gpu_count),
             on_demand=firm.get(key),
             spot=spot.get(key),
-            owned=tuple(_owned_at(case.owned, key, first) for first in firsts),
+            owned=(
+                tuple(_owned_at(case.owned, key, first) for first in firsts)
+                if key in owned
+                else none
+            ),
         )
         for key in keys
     )
@@ -156,20 +162,23 @@ def _committed(
     active_for = {
         term_h: tuple(_is_active(term_h, case, slot) for slot in firsts) for term_h in terms_h
     }
+    hours_of = {
+        term_h: sum(one.hours for one, is_on in zip(periods, active, strict=True) if is_on)
+        for term_h, active in active_for.items()
+    }
     for offer in sorted(case.offers, key=lambda offer: offer.key):
         if offer.price_kind not in COMMITTED_KINDS or offer.machine not in position:
             continue
         machine = position[offer.machine]
-        active = active_for[committed_hours(offer)]
-        hours = sum(one.hours for one, is_on in zip(periods, active, strict=True) if is_on)
+        term_h = committed_hours(offer)
         on_demand = machines[machine].on_demand
         found.append(
             Committed(
                 offer=offer,
                 machine=machine,
-                active=active,
-                active_h=hours,
-                outlives=float(committed_hours(offer)) > case.workloads.horizon.hours,
+                active=active_for[term_h],
+                active_h=hours_of[term_h],
+                outlives=float(term_h) > case.workloads.horizon.hours,
                 breakeven_utilization=breakeven_utilization(offer, on_demand, trend),
             )
         )
