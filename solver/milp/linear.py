@@ -28,6 +28,8 @@ _SHORTEST_S = 0.1
 _LONGEST_S = 1e6
 GLOP = parameters_pb2.SOLVER_TYPE_GLOP
 HIGHS = parameters_pb2.SOLVER_TYPE_HIGHS
+DUAL_SIMPLEX = parameters_pb2.LP_ALGORITHM_DUAL_SIMPLEX
+PRIMAL_SIMPLEX = parameters_pb2.LP_ALGORITHM_PRIMAL_SIMPLEX
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,9 @@ class LinearProgram:
         if not self._solver.update(update):
             raise RuntimeError("the linear solver took no other bounds")
 
-    def solve(self, limit_s: float) -> LinearResult:
-        """Solve from where the last solve ended, by the dual simplex."""
-        parameters = parameters_pb2.SolveParametersProto(
-            lp_algorithm=parameters_pb2.LP_ALGORITHM_DUAL_SIMPLEX
-        )
+    def solve(self, limit_s: float, algorithm: int = DUAL_SIMPLEX) -> LinearResult:
+        """Solve from where the last solve ended; the dual simplex is best after new rows."""
+        parameters = parameters_pb2.SolveParametersProto(lp_algorithm=algorithm)
         parameters.time_limit.FromTimedelta(
             timedelta(seconds=min(max(limit_s, _SHORTEST_S), _LONGEST_S))
         )

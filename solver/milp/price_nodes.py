@@ -1,7 +1,7 @@
 """What a GPU of every machine is worth in each period, by the duals of a small relaxed program."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -101,7 +101,7 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
     small = program.sets
     inside = {machine.key: number for number, machine in enumerate(small.machines)}
     duals = _inside(program, solved)
-    like = _by_model(small, duals.gangs)
+    like = by_model(small, duals.gangs, range(len(small.machines)))
     firm, spot = flat.firm.copy(), flat.spot.copy()
     gangs, spot_gangs = flat.gangs.copy(), flat.spot_gangs.copy()
     committed = _committed_usd(sets)
@@ -116,7 +116,7 @@ def node_prices(sets: Sets, program: Program, solved: Relaxed, flat: NodePrices)
                 gangs[number] = raised
         elif not any(machine.owned):
             shape = np.minimum(
-                like.get(_model(sets, machine.key), flat.firm[number]),
+                like.get(model_of(sets, number), flat.firm[number]),
                 flat.rent[number] * sets.hours,
             )
             held = _held(committed[number], shape)
@@ -140,11 +140,11 @@ def _with_rules(prices: NodePrices, sets: Sets, program: Program, solved: Relaxe
     )
 
 
-def _by_model(small: Sets, firm: Floats) -> dict[str, Floats]:
-    """Give the highest price of a GPU of each model inside, period by period."""
+def by_model(sets: Sets, firm: Floats, machines: Iterable[int]) -> dict[str, Floats]:
+    """Give the highest price of a GPU of each model on some machines, period by period."""
     like: dict[str, Floats] = {}
-    for number, machine in enumerate(small.machines):
-        model = _model(small, machine.key)
+    for number in machines:
+        model = model_of(sets, number)
         like[model] = np.maximum(like.get(model, 0.0), firm[number])
     return like
 
@@ -165,7 +165,8 @@ def _inside(program: Program, solved: Relaxed) -> _Inside:
     shape = (len(machines), periods)
     gpus = np.array([machine.gpus for machine in machines], dtype=float)[:, None]
     firm = -rows_of_family(program, "firm_capacity", solved).reshape(shape) / gpus
-    spot = -rows_of_family(program, "spot_capacity", solved).reshape(shape) / gpus
+    rises = program.columns.spot_nodes.of(solved.reduced_usd)
+    spot = (rises - rows_of_family(program, "spot_capacity", solved).reshape(shape)) / gpus
     split = rows_of_family(program, "split_pools", solved)
     if not len(split):
         whole = node_usd(program.sets, rows_of_family(program, "whole_nodes", solved))
@@ -247,5 +248,6 @@ def rows_of_family(program: Program, family: str, solved: Relaxed) -> Floats:
     return np.zeros(0)
 
 
-def _model(sets: Sets, machine: str) -> str:
-    return sets.case.machines[machine].hardware.shape.gpu
+def model_of(sets: Sets, machine: int) -> str:
+    """Name the GPU of a machine."""
+    return sets.case.machines[sets.machines[machine].key].hardware.shape.gpu

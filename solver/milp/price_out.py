@@ -15,49 +15,50 @@ holds for all, as each demand has exactly one kind, and each run one option.
 
 import math
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solver.milp.firm_shares import firm_shares
-from solver.milp.price_nodes import NodePrices, flat_prices, node_prices, rows_of_family
+from solver.milp.coarse import CLUSTERS, MANY_PERIODS
+from solver.milp.market import Inside, Market, first_of
+from solver.milp.price_nodes import NodePrices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.replica_data import members_usd
 from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
-from solver.milp.tighten import tighter_fills
 from solver.milp.variables import Ints
 
 _Name = tuple[int, Configuration, tuple[float, ...]]
 Monotonic = Callable[[], float]
 
-_FIRST_KINDS = 6
 _FIRST_MACHINES = 3
-_FIRST_OPTIONS = 4
 _MORE_KINDS = 4
-_MORE_OPTIONS = 4
 _MORE_MACHINES = 4
 _NEGLIGIBLE = 1e-6
+_MANY_GROUPS = 5_000
 _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
-    """What the small program is solved over: positions of groups and of run options."""
+class _Look:
+    """How closely to look: at how many clusters of hours, and what share of the bound is near.
 
-    groups: frozenset[int]
-    options: frozenset[int]
+    So many options of each run are taken in at once, and what costs more than `far`, a share of the
+    bound, is let go of once nothing pays.
+    """
 
-    def beside(self, other: "_Inside") -> "_Inside":
-        return _Inside(self.groups | other.groups, self.options | other.options)
+    clusters: int | None
+    near: float
+    options: int
+    far: float
 
-    def holds(self, other: "_Inside") -> bool:
-        return other.groups <= self.groups and other.options <= self.options
+
+_SMALL = (_Look(None, 1e-6, 4, math.inf),)
+_LARGE = (_Look(12, 1e-2, 16, 1e-3), _Look(CLUSTERS, 2e-3, 16, 1e-3))
+"""A few clusters say what is worth to be looked at; then there are more of them."""
 
 
 def relaxed_over_all(
@@ -67,191 +68,80 @@ def relaxed_over_all(
 
     `ends_at` is when to stop: the bound holds, but is not the best. `rounds_up` is to whole nodes.
     """
-    market = _Market(sets)
-    machines = _FIRST_MACHINES
-    inside = market.first(machines)
-    best: Relaxed | None = None
-    rounded_usd = -math.inf if rounds_up else math.inf
-    for _ in range(_MOST_ROUNDS):
-        began = clock()
-        found = _solved(market.sets, inside, market, ends_at - began)
-        if found is None:
-            if inside.holds(market.everything):
-                return None
-            machines *= _MORE_MACHINES
-            wider = inside.beside(market.first(machines))
-            inside = market.everything if inside.holds(wider) else wider
-            continue
-        best = _better(best, found.relaxed)
-        if clock() > ends_at:
-            break
-        if not (inside.holds(found.paying) or found.is_near):
-            inside = inside.beside(found.paying)
-            continue
-        bound_usd = found.relaxed.bound_usd
-        gains = bound_usd - rounded_usd > _ROUNDING_GAIN * abs(bound_usd)
-        rounded_usd = bound_usd
-        rounds_end_at = ends_at - _SOLVES_AFTER_ROUNDING * (clock() - began)
-        if not gains or not market.round_up(found.program, rounds_end_at, clock):
-            break
-    return best and replace(
-        best, groups=inside.groups, options=inside.options, fills=market.sets.fills
-    )
+    return _Search(sets, ends_at, clock, rounds_up=rounds_up).run()
+
+
+class _Search:
+    """Solves a small program, prices the market with it, and takes in what pays, round by round."""
+
+    def __init__(self, sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool) -> None:
+        self.market = Market(sets)
+        self.ends_at, self.clock = ends_at, clock
+        self.machines = _FIRST_MACHINES
+        self.inside = self.market.first(self.machines)
+        is_large = len(sets.periods) > MANY_PERIODS and len(sets.groups) > _MANY_GROUPS
+        self.looks = list(_LARGE if is_large else _SMALL)
+        self.inside = self._crossed(self.inside)
+        self.rounded_usd = -math.inf
+        self.rounds_up = rounds_up
+
+    def run(self) -> Relaxed | None:
+        best: Relaxed | None = None
+        for _ in range(_MOST_ROUNDS):
+            began = self.clock()
+            found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
+            if found is None:
+                if not self._widened():
+                    return None
+                continue
+            best = _better(best, found.relaxed)
+            took_s = self.clock() - began
+            if self.clock() + took_s > self.ends_at or not self._goes_on(found, took_s):
+                break
+        return best and replace(
+            best,
+            groups=self.inside.groups,
+            options=self.inside.options,
+            fills=self.market.sets.fills,
+        )
+
+    def _widened(self) -> bool:
+        if self.inside.holds(self.market.everything):
+            return False
+        self.machines *= _MORE_MACHINES
+        wider = self.inside.beside(self.market.first(self.machines))
+        self.inside = self.market.everything if self.inside.holds(wider) else wider
+        return True
+
+    def _goes_on(self, found: "_Found", took_s: float) -> bool:
+        if not (self.inside.holds(found.paying) or found.is_near):
+            self.inside = self._crossed(self.inside.beside(found.paying))
+            return True
+        if self.looks[0].clusters is not None:
+            self.inside = found.kept(self.market.sets, self.looks[0].far)
+        if self._rounded_up(found.relaxed.bound_usd, took_s):
+            return True
+        self.rounds_up = False
+        self.looks.pop(0)
+        return bool(self.looks)
+
+    def _rounded_up(self, bound_usd: float, took_s: float) -> bool:
+        """Round up what is held in parts of nodes; say whether that is new."""
+        gains = bound_usd - self.rounded_usd > _ROUNDING_GAIN * abs(bound_usd)
+        self.rounded_usd = bound_usd
+        if not (self.rounds_up and gains):
+            return False
+        inside = self.inside
+        program = build_program(restricted(self.market.sets, inside.groups, inside.options))
+        ends_at = self.ends_at - _SOLVES_AFTER_ROUNDING * took_s
+        return self.market.round_up(program, ends_at, self.clock, self.looks[0].clusters)
+
+    def _crossed(self, inside: Inside) -> Inside:
+        return inside if self.looks[0].clusters is None else self.market.crossed(inside)
 
 
 def _better(best: Relaxed | None, found: Relaxed) -> Relaxed:
     return found if best is None or found.bound_usd >= best.bound_usd else best
-
-
-class _Market:
-    """What each kind and run option costs at prices of GPUs by machine and period."""
-
-    def __init__(self, sets: Sets) -> None:
-        self.sets = sets
-        self.flat = flat_prices(sets)
-        self.up = [kind.up() for kind in sets.kinds]
-        groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
-        for number, group in enumerate(sets.groups):
-            groups[group.kind, group.on_spot].append(number)
-        self.members = {side: np.array(own) for side, own in groups.items()}
-        self.machines = {
-            side: np.array([sets.groups[one].machine for one in own])
-            for side, own in groups.items()
-        }
-        self.data_usd = {side: members_usd(sets, own) for side, own in self.members.items()}
-        self.everything = _Inside(
-            frozenset(range(len(sets.groups))), frozenset(range(len(sets.run_options)))
-        )
-
-    def round_up(self, program: Program, ends_at: float, clock: Monotonic) -> bool:
-        """Round up what the smaller program holds in parts of nodes; say whether that is new."""
-        small = program.sets
-        kind_at = {id(one): number for number, one in enumerate(self.sets.kinds)}
-        machine_at = {machine.key: number for number, machine in enumerate(self.sets.machines)}
-        kinds = {number: kind_at[id(one)] for number, one in enumerate(small.kinds)}
-        machines = {number: machine_at[one.key] for number, one in enumerate(small.machines)}
-        fills = tighter_fills(program, ends_at, clock)
-        moved = tuple(one.moved(machines, kinds) for one in fills)
-        is_new = not set(moved) <= set(self.sets.fills)
-        self.sets = replace(self.sets, fills=moved)
-        return is_new
-
-    def first(self, machines: int) -> _Inside:
-        """Choose the cheapest kinds of each demand on so many of their cheapest machines."""
-        kind_usd = [self.spread(number, self.flat).usd for number in range(len(self.sets.kinds))]
-        chosen: set[int] = set()
-        for number in _first_of(
-            [kind.demand for kind in self.sets.kinds], np.array(kind_usd), most=_FIRST_KINDS
-        ):
-            chosen |= self._cheapest(number, machines)
-        option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs, self.flat)
-        owner = [option.run for option in self.sets.run_options]
-        return _Inside(
-            frozenset(chosen), frozenset(_first_of(owner, option_usd, most=_FIRST_OPTIONS))
-        )
-
-    def _cheapest(self, kind: int, machines: int) -> set[int]:
-        """Choose groups of a kind: so many of the cheapest to commit, to rent, and on spot."""
-        chosen: set[int] = set()
-        for on_spot, prices in (
-            (False, self.flat.firm.sum(axis=1)),
-            (False, self.flat.rent),
-            (True, self.flat.spot.sum(axis=1)),
-        ):
-            if (kind, on_spot) in self.members:
-                order = np.argsort(prices[self.machines[kind, on_spot]], kind="stable")
-                chosen |= set(self.members[kind, on_spot][order[:machines]].tolist())
-        return chosen
-
-    def spread(self, number: int, prices: NodePrices) -> "_Spread":
-        """Cost a kind, block by block on the cheapest of its machines.
-
-        Of what must be firm, only the sum over the horizon is asked for: that costs no more.
-        """
-        kind = self.sets.kinds[number]
-        firm = self._block_usd(number, prices, on_spot=False)
-        spot = self._block_usd(number, prices, on_spot=True)
-        least_firm, least_spot = (
-            side.min(axis=0) if len(side) else np.full(kind.blocks, np.inf) for side in (firm, spot)
-        )
-        share = firm_shares(kind, self.sets.hours, least_firm, least_spot)
-        firm_part = np.where(share > 0, share * np.where(share > 0, least_firm, 0.0), 0.0)
-        spot_part = np.where(share < 1, (1 - share) * np.where(share < 1, least_spot, 0.0), 0.0)
-        used: set[int] = set()
-        beside: dict[int, float] = {}
-        for side, usd, least, blocks in (
-            (False, firm, least_firm, share > 0),
-            (True, spot, least_spot, share < 1),
-        ):
-            if not len(usd):
-                continue
-            own = self.members[number, side]
-            used |= set(own[usd.argmin(axis=0)[blocks]].tolist())
-            either = np.minimum(least_firm, least_spot)
-            more = (usd - np.where(blocks, least, either)).min(axis=1)
-            beside.update(zip(own.tolist(), np.maximum(more, 0.0).tolist(), strict=True))
-        rules = (prices.shares, prices.losses)
-        credit = sum(one[number].credit_usd for one in rules if number in one)
-        total = float((firm_part + spot_part).sum()) - credit
-        return _Spread(total + prices.fills.kind_usd.get(number, 0.0), used, beside)
-
-    def _block_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
-        """Give what each block costs on each group of a market, group by block."""
-        machines = self.machines.get((number, on_spot))
-        kind = self.sets.kinds[number]
-        if machines is None:
-            return np.zeros((0, kind.blocks))
-        usd = (prices.spot if on_spot else prices.firm)[machines] @ self.up[number].T
-        usd = usd * kind.gpus + self.data_usd[number, on_spot]
-        if not on_spot:
-            for kept in prices.kept:
-                at = machines == kept.machine
-                if (kept.gpu_usd or kept.node_usd) and at.any():
-                    base = kind.busy_periods(self.sets.hours, kept.share)[0]
-                    gpus = kind.gpus * self.up[number][:, base]
-                    usd[at] -= kept.usd(gpus, self.sets.machines[kept.machine].gpus)
-        return np.asarray(usd + self._rules_usd(number, prices, on_spot=on_spot))
-
-    def _rules_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
-        """Give what rules over replicas themselves add to each block on each group."""
-        members, up = self.members[number, on_spot], self.up[number]
-        usd = np.zeros((len(members), len(up)))
-        for machine, block_usd in prices.fills.block_usd.get((number, on_spot), {}).items():
-            usd[self.machines[number, on_spot] == machine] += block_usd
-        for rule in (prices.shares, prices.losses):
-            if number in rule:
-                usd += rule[number].usd(self.sets, members, up)
-        if prices.work is not None:
-            usd += prices.work.group_usd(self.sets, members, up)
-        if prices.zones is not None:
-            usd += prices.zones.usd(self.sets, members, up)
-        return usd
-
-    def option_usd(self, firm: Floats, spot: Floats, prices: NodePrices) -> Floats:
-        """Cost the run options: the cheapest periods of the window that finish the work."""
-        usd = np.zeros(len(self.sets.run_options))
-        for number, option in enumerate(self.sets.run_options):
-            by_period = (spot if option.option.candidate.on_spot else firm)[
-                option.machine, list(option.window)
-            ]
-            by_period = by_period * (option.nodes * self.sets.machines[option.machine].gpus)
-            if number in prices.fills.gang_usd:
-                by_period = by_period + prices.fills.gang_usd[number][list(option.window)]
-            once = float(option.option.data_usd)
-            if prices.work is not None:
-                more, more_once = prices.work.option_usd(self.sets, number)
-                by_period, once = by_period + more, once + more_once
-            usd[number] = np.sort(by_period)[: option.slots_needed].sum() + once
-        return usd
-
-
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """What a kind costs at least, the groups that do it, and what each group costs beside that."""
-
-    usd: float
-    used: set[int]
-    beside_usd: dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,16 +149,32 @@ class _Found:
     """The relaxed figures of all, and what would lower the cost: `is_near` if hardly."""
 
     relaxed: Relaxed
-    paying: _Inside
+    paying: Inside
     is_near: bool
     program: Program
 
+    def kept(self, sets: Sets, far: float) -> Inside:
+        """Keep of what it was solved over what its plan uses, or what costs little more."""
+        relaxed, most_usd = self.relaxed, far * abs(self.relaxed.bound_usd)
+        group_usd = relaxed.kind_penalty_usd[[one.kind for one in sets.groups]]
+        if relaxed.group_penalty_usd is not None:
+            group_usd = group_usd + relaxed.group_penalty_usd
+        return Inside(
+            frozenset(one for one in relaxed.groups or () if group_usd[one] <= most_usd),
+            frozenset(
+                one
+                for one in relaxed.options or ()
+                if relaxed.option_value[one] > 0 or relaxed.option_penalty_usd[one] <= most_usd
+            ),
+        )
 
-def _solved(sets: Sets, inside: _Inside, market: _Market, left_s: float) -> _Found | None:
+
+def _solved(market: Market, inside: Inside, left_s: float, look: _Look) -> _Found | None:
     """Solve the relaxed program of what is inside, and price the rest with its duals."""
+    sets = market.sets
     small = restricted(sets, inside.groups, inside.options)
     program = build_program(small)
-    solved = solve_relaxed(program, left_s)
+    solved = solve_relaxed(program, left_s, look.clusters)
     if solved is None:
         return None
     prices = node_prices(sets, program, solved, market.flat)
@@ -289,11 +195,11 @@ def _solved(sets: Sets, inside: _Inside, market: _Market, left_s: float) -> _Fou
         group_penalty_usd=kinds.beside_usd,
         alone_penalty_usd=options.beside_usd,
     )
-    paying = _Inside(
+    paying = Inside(
         frozenset(set().union(*(kinds.used[one] for one in kinds.paying(_MORE_KINDS)))),
-        frozenset(options.paying(_MORE_OPTIONS)),
+        frozenset(options.paying(look.options)),
     )
-    is_near = -lost <= _NEGLIGIBLE * max(1.0, solved.bound_usd)
+    is_near = -lost <= look.near * max(1.0, solved.bound_usd)
     return _Found(relaxed, paying, is_near, program)
 
 
@@ -302,7 +208,7 @@ class _Duals:
     """A solved small program, and over what."""
 
     solved: Relaxed
-    inside: _Inside
+    inside: Inside
     program: Program
 
     def of(self, family: str) -> Floats:
@@ -332,11 +238,11 @@ class _Priced:
     def paying(self, most: int) -> list[int]:
         """List a few of each owner's that would lower the cost."""
         negative = np.where(self.penalty < -_NEGLIGIBLE, self.penalty, np.inf)
-        chosen = _first_of(self.owner.tolist(), negative, most=most)
+        chosen = first_of(self.owner.tolist(), negative, most=most)
         return [one for one in chosen if np.isfinite(negative[one])]
 
 
-def _priced_kinds(market: _Market, prices: NodePrices, duals: _Duals) -> _Priced:
+def _priced_kinds(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
     sets = market.sets
     position = {_name(kind): number for number, kind in enumerate(duals.program.sets.kinds)}
     demand_usd = duals.of("kind_limit")
@@ -359,7 +265,7 @@ def _priced_kinds(market: _Market, prices: NodePrices, duals: _Duals) -> _Priced
     return _Priced(owner, value, penalty, tuple(used), beside)
 
 
-def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Priced:
+def _priced_options(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
     owner = np.array([option.run for option in market.sets.run_options], dtype=np.int64)
     value = np.zeros(len(owner))
     if not len(owner):
@@ -371,17 +277,6 @@ def _priced_options(market: _Market, prices: NodePrices, duals: _Duals) -> _Pric
     value[inside] = duals.solved.option_value
     penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)
     return _Priced(owner, value, penalty, beside_usd=np.maximum(penalty, alone))
-
-
-def _first_of(owner: list[int], usd: Floats, *, most: int) -> list[int]:
-    """Choose so many of each owner's, the cheapest first."""
-    count: dict[int, int] = defaultdict(int)
-    chosen = []
-    for number in np.argsort(usd, kind="stable").tolist():
-        count[owner[number]] += 1
-        if count[owner[number]] <= most:
-            chosen.append(number)
-    return chosen
 
 
 def _name(kind: Kind) -> _Name:

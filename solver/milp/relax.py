@@ -9,13 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solver.milp.coarse import CLUSTERS, MANY_PERIODS, coarse
+from solver.milp.coarse import coarse
 from solver.milp.fills import Fill
-from solver.milp.linear import GLOP, HIGHS, LinearPlan, LinearProgram
+from solver.milp.linear import (
+    DUAL_SIMPLEX,
+    GLOP,
+    HIGHS,
+    PRIMAL_SIMPLEX,
+    LinearPlan,
+    LinearProgram,
+)
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
-
-_MANY_COLUMNS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Relaxed:
     option_value: Floats
     option_penalty_usd: Floats
     row_usd: Floats
+    reduced_usd: Floats
     values: Floats
     groups: frozenset[int] | None = None
     options: frozenset[int] | None = None
@@ -44,16 +50,20 @@ class Relaxed:
     fills: tuple[Fill, ...] = ()
 
 
-def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed | None:
+def solve_relaxed(
+    program: Program, time_limit_s: float = math.inf, clusters: int | None = None
+) -> Relaxed | None:
     """Solve the program without whole numbers; None where even that has no solution.
 
     Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
-    nothing is claimed.
+    nothing is claimed. Given `clusters`, like hours are added up, see `coarse`: the bound and all
+    penalties then are of the program still, though lower.
     """
-    smaller = coarse(program, CLUSTERS) if _is_large(program) else None
+    smaller = None if clusters is None else coarse(program, clusters)
+    algorithm = DUAL_SIMPLEX if smaller is None else PRIMAL_SIMPLEX
     for solver in (GLOP, HIGHS):
         proto = smaller.copy() if smaller else to_proto(program)
-        result = LinearProgram(proto, solver).solve(time_limit_s)
+        result = LinearProgram(proto, solver).solve(time_limit_s, algorithm)
         if result.is_infeasible:
             return None
         if result.plan is not None:
@@ -64,15 +74,11 @@ def solve_relaxed(program: Program, time_limit_s: float = math.inf) -> Relaxed |
     return _nothing_known(program)
 
 
-def _is_large(program: Program) -> bool:
-    return len(program.sets.periods) > MANY_PERIODS and program.columns.size > _MANY_COLUMNS
-
-
 def _nothing_known(program: Program) -> Relaxed:
     kinds, options = np.zeros(len(program.sets.kinds)), np.zeros(len(program.sets.run_options))
     rows = np.zeros(sum(len(family.keys) for family in program.families))
     values = np.zeros(program.columns.size)
-    return Relaxed(0.0, kinds, kinds, options, options, rows, values)
+    return Relaxed(0.0, kinds, kinds, options, options, rows, values, values)
 
 
 def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
@@ -86,6 +92,7 @@ def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
         option_value=columns.option_used.of(plan.values),
         option_penalty_usd=_option_penalties(program, reduced),
         row_usd=plan.row_usd,
+        reduced_usd=reduced,
         values=plan.values,
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 from solver.milp.coarse import CLUSTERS, MANY_PERIODS, Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
-from solver.milp.linear import LinearPlan
+from solver.milp.linear import DUAL_SIMPLEX, PRIMAL_SIMPLEX, LinearPlan
 from solver.milp.program import Program
 from solver.milp.rows import Rows
 from solver.milp.separate import missed_fills
@@ -91,7 +91,8 @@ class _Rounds:
         return solved
 
     def solve(self, limit_s: float) -> LinearPlan | None:
-        plan = self.linear.solve(limit_s).plan
+        is_anew = not len(self.row_usd) and self.coarse.cluster_of is not None
+        plan = self.linear.solve(limit_s, PRIMAL_SIMPLEX if is_anew else DUAL_SIMPLEX).plan
         if plan is not None:
             self.row_usd = plan.row_usd
         return plan

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from solver.milp import price_out
+from solver.milp import market, price_out
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
@@ -18,8 +18,23 @@ from solver.milp.sets import Sets
 def one_of_each_first() -> Iterator[None]:
     """Have pricing out begin with one kind, machine and option, so that it must find the others."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_FIRST_KINDS", "_FIRST_MACHINES", "_FIRST_OPTIONS"):
-            patch.setattr(price_out, name, 1)
+        for module, name in (
+            (market, "_FIRST_KINDS"),
+            (price_out, "_FIRST_MACHINES"),
+            (market, "_FIRST_OPTIONS"),
+        ):
+            patch.setattr(module, name, 1)
+        yield
+
+
+@contextmanager
+def as_if_large() -> Iterator[None]:
+    """Have pricing out add up hours, in a few clusters first, as it does where all is large."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("MANY_PERIODS", "_MANY_GROUPS"):
+            patch.setattr(price_out, name, 0)
+        looks = (price_out._Look(2, 1e-2, 16, 1e-3), price_out._Look(3, 2e-3, 16, 1e-3))
+        patch.setattr(price_out, "_LARGE", looks)
         yield
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from broker.domain.offer import Offer
 from solver.milp.rows import Entries, Rows, entries, grid, rows_of
-from solver.milp.sets import Sets, Stock
+from solver.milp.sets import Sets
 from solver.milp.variables import Columns
 
 
@@ -17,24 +17,29 @@ def shared_stock(sets: Sets, columns: Columns) -> Rows:
     GPUs on both sides. An offer whose stock is unknown draws on none.
     """
     periods = np.arange(len(sets.periods))
+    number_of: dict[str | None, int] = {
+        stock.pool: number for number, stock in enumerate(sets.stocks)
+    }
     parts: list[Entries] = []
-    for number, stock in enumerate(sets.stocks):
-        row = number * len(periods) + periods
-        for place, machine in enumerate(sets.machines):
-            gpus = float(machine.gpus)
-            if _draws_on(stock, machine.on_demand):
-                parts.append(entries(row, columns.on_demand_nodes.at(place, periods), gpus))
-            if _draws_on(stock, machine.spot):
-                parts.append(entries(row, columns.spot_nodes.at(place, periods), gpus))
-        for place, one in enumerate(sets.committed):
-            if _draws_on(stock, one.offer):
-                active = np.flatnonzero(np.array(one.active, dtype=bool))
-                nodes = columns.committed_nodes.at(np.full_like(active, place))
-                gpus = float(sets.machines[one.machine].gpus)
-                parts.append(entries(row[active], nodes, gpus))
+    for place, machine in enumerate(sets.machines):
+        for offer, nodes in (
+            (machine.on_demand, columns.on_demand_nodes),
+            (machine.spot, columns.spot_nodes),
+        ):
+            number = number_of.get(_pool(offer))
+            if number is not None:
+                row = number * len(periods) + periods
+                parts.append(entries(row, nodes.at(place, periods), float(machine.gpus)))
+    for place, one in enumerate(sets.committed):
+        number = number_of.get(_pool(one.offer))
+        if number is not None:
+            active = np.flatnonzero(np.array(one.active, dtype=bool))
+            nodes_of = columns.committed_nodes.at(np.full_like(active, place))
+            gpus = float(sets.machines[one.machine].gpus)
+            parts.append(entries(number * len(periods) + active, nodes_of, gpus))
     upper = np.repeat([float(stock.gpus) for stock in sets.stocks], len(periods))
     return rows_of("shared_stock", grid(len(sets.stocks), len(periods)), parts, upper=upper)
 
 
-def _draws_on(stock: Stock, offer: Offer | None) -> bool:
-    return offer is not None and offer.stock is not None and offer.stock[0] == stock.pool
+def _pool(offer: Offer | None) -> str | None:
+    return offer.stock[0] if offer is not None and offer.stock is not None else None

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from gang_cases import gang_case
-from priced_out import one_of_each_first, same_bound
+from priced_out import as_if_large, one_of_each_first, same_bound
 from random_cases import random_case
 from shared_cases import shared_case
 from solving import EXACT, objective_usd, solution_of
@@ -64,6 +65,22 @@ def priced() -> Priced:
         ]
 
 
+@pytest.fixture(scope="module")
+def priced_as_if_large(priced: Priced) -> Priced:
+    """Price them out with hours added up, in two looks."""
+    with one_of_each_first(), as_if_large():
+        return [
+            (sets, relaxed_over_all(sets, time.monotonic() + 60), usd) for sets, _, usd in priced
+        ]
+
+
+@pytest.fixture(params=[nullcontext, as_if_large], ids=["as it is", "as if large"])
+def look(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Look as closely as the market is small, or as if it were large."""
+    with request.param():
+        yield
+
+
 def test_the_bound_is_that_of_the_whole_relaxed_program() -> None:
     compared = rounded = 0
     for sets in drawn():
@@ -92,6 +109,27 @@ def test_the_bound_is_never_above_the_optimum(priced: Priced) -> None:
             assert found is None or found.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
 
 
+def test_adding_up_hours_gives_a_bound_too(priced: Priced, priced_as_if_large: Priced) -> None:
+    lower = 0
+    for (_, close, usd), (_, found, _) in zip(priced, priced_as_if_large, strict=True):
+        if np.isfinite(usd):
+            assert close is not None
+            assert found is not None
+            assert found.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
+            lower += found.bound_usd < close.bound_usd - 1e-6
+    assert lower > 10
+
+
+def test_adding_up_hours_drops_nothing_of_the_optimum(priced_as_if_large: Priced) -> None:
+    fewer = 0
+    for sets, found, usd in priced_as_if_large:
+        if found is not None and np.isfinite(usd):
+            left = possible(sets, found, usd)
+            assert _optimum_usd(build_program(left.sets)) == pytest.approx(usd, rel=1e-5, abs=1e-4)
+            fewer += len(left.sets.groups) < len(sets.groups)
+    assert fewer > 10
+
+
 def test_dropping_what_penalties_exclude_never_loses_the_optimum(priced: Priced) -> None:
     fewer_groups = fewer_options = 0
     for sets, found, usd in priced:
@@ -107,6 +145,7 @@ def test_dropping_what_penalties_exclude_never_loses_the_optimum(priced: Priced)
     assert fewer_options > 5
 
 
+@pytest.mark.usefixtures("look")
 def test_a_plan_with_a_kind_or_group_costs_its_penalty_more_than_the_bound() -> None:
     kinds_held = groups_held = 0
     for seed in range(12):
@@ -130,6 +169,7 @@ def test_a_plan_with_a_kind_or_group_costs_its_penalty_more_than_the_bound() -> 
     assert groups_held > 20
 
 
+@pytest.mark.usefixtures("look")
 def test_a_plan_with_a_run_option_costs_its_penalty_more_than_the_bound() -> None:
     held = 0
     for seed in range(20):
