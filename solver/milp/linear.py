@@ -88,7 +88,9 @@ class LinearProgram:
         if not self._solver.update(update):
             raise RuntimeError("the linear solver took no other bounds")
 
-    def solve(self, limit_s: float, algorithm: int = DUAL_SIMPLEX) -> LinearResult:
+    def solve(
+        self, limit_s: float, algorithm: parameters_pb2.LPAlgorithmProto.ValueType = DUAL_SIMPLEX
+    ) -> LinearResult:
         """Solve from where the last solve ended; the dual simplex is best after new rows."""
         parameters = parameters_pb2.SolveParametersProto(lp_algorithm=algorithm)
         parameters.time_limit.FromTimedelta(
