@@ -92,6 +92,7 @@ def size(  # noqa: PLR0913 - the options of a command are the parameters of its 
     precision: opt.PrecisionOption = None,
     margin: opt.MarginOption = 0.15,
     layouts: opt.LayoutsOption = False,
+    mig: opt.MigOption = False,
     limit: opt.LimitOption = None,
     measurements: Annotated[
         Path | None,
@@ -128,6 +129,7 @@ def size(  # noqa: PLR0913 - the options of a command are the parameters of its 
             users=users,
             safety_margin=margin,
             every_layout=layouts,
+            mig=mig,
         )
         sizing.serve(asked, backend, compare=compare)
         return

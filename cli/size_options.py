@@ -95,6 +95,12 @@ LayoutsOption = Annotated[
         "--layouts", help="Every layout or number of GPUs, not the cheapest of each GPU only."
     ),
 ]
+MigOption = Annotated[
+    bool,
+    typer.Option(
+        "--mig", help="MIG slices, too: a quarter or a half of a GPU, where it can be cut."
+    ),
+]
 BackendOption = Annotated[
     BackendWord,
     typer.Option(

@@ -1,11 +1,12 @@
 """Candidates: a workload on a shape in a layout, with what it needs and what it gives."""
 
 from enum import StrEnum
+from fractions import Fraction
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from broker.domain.gpu import Precision
+from broker.domain.gpu import GpuSlice, Precision
 from broker.domain.offer import Shape
 from broker.domain.quantities import Estimate, Frozen, Share, steady
 
@@ -88,7 +89,8 @@ class ServingCandidate(Frozen):
 
     A rate of 0 means that this class cannot meet its objective here. `rtt_s` is the network round
     trip that the first token's objective was reduced by. The safety margin is already taken off.
-    `model` is the network that answers: the service's own, or one of its alternatives.
+    `model` is the network that answers: the service's own, or one of its alternatives. On a slice
+    of a GPU, `gpu` is that slice by its name; elsewhere `gpu_slice` is left out of what is written.
     """
 
     id: str
@@ -103,6 +105,19 @@ class ServingCandidate(Frozen):
     band: ErrorBand
     assumptions: tuple[str, ...] = ()
     model: str = ""
+    gpu_slice: GpuSlice | None = Field(default=None, exclude_if=lambda one: one is None)
+
+    @property
+    def gpus(self) -> int | Fraction:
+        """Count the GPUs that the replica takes: a part of one on a slice."""
+        if self.gpu_slice is None:
+            return self.layout.gpus
+        return self.layout.gpus * self.gpu_slice.part
+
+    @property
+    def laid_out(self) -> str:
+        """Name the layout, or the slice that the replica has alone."""
+        return str(self.layout) if self.gpu_slice is None else self.gpu_slice.profile
 
 
 class RunHours(Frozen):

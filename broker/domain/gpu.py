@@ -1,8 +1,18 @@
 """GPU models: what a datasheet says of one accelerator."""
 
 from enum import StrEnum
+from fractions import Fraction
+from typing import Self
 
-from broker.domain.quantities import Frozen, Gib
+from pydantic import model_validator
+
+from broker.domain.quantities import Frozen, Gib, GpuCount
+
+SLICE_PARTS = (Fraction(1, 4), Fraction(1, 2))
+"""The parts of a GPU that a slice may be: they nest, so that slices fill GPUs without gaps."""
+
+SLICE_FORM = "MIG"
+"""The form of a slice that stands in the table of GPUs as one."""
 
 
 class Stack(StrEnum):
@@ -54,3 +64,20 @@ class GpuModel(Frozen):
     release_year: int | None
     has_bf16: bool
     source: str
+
+
+class GpuSlice(Frozen):
+    """A MIG slice of a GPU: the vendor's name of its profile (1g.20gb), and the part it takes.
+
+    The part is of memory slices, on which slices are placed: a quarter starts at every second of
+    eight, a half at the first or the fifth.
+    """
+
+    profile: str
+    part: GpuCount
+
+    @model_validator(mode="after")
+    def _part_nests(self) -> Self:
+        if self.part not in SLICE_PARTS:
+            raise ValueError(f"{self.profile} takes {self.part} of a GPU; slices are 1/4 or 1/2")
+        return self

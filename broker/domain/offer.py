@@ -115,6 +115,11 @@ class Hardware(Frozen):
     virtualization: Virtualization = Virtualization.UNKNOWN
     max_cluster_nodes: int | None = None
 
+    @property
+    def can_be_cut(self) -> bool:
+        """Say whether the buyer has whole GPUs to cut into slices, which a container has not."""
+        return self.virtualization in (Virtualization.VM, Virtualization.BARE_METAL)
+
 
 class Place(Frozen):
     """Where a region lies; None is unknown.

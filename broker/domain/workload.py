@@ -186,7 +186,8 @@ class Service(Frozen):
     may answer instead (a smaller one, a distilled one), at the word of whoever writes them.
     `engine_released_on` dates the engine's version, None is the newest that was measured.
     `prefix_cache_share` is the part of each prompt that is found in the cache of earlier ones.
-    Without `weights` they come from a public hub, which charges nothing.
+    Without `weights` they come from a public hub, which charges nothing. `mig` allows replicas on
+    MIG slices, a quarter or a half of a GPU, where the whole machine is the buyer's.
     """
 
     model_config = ConfigDict(json_schema_extra=_service_schema)
@@ -212,6 +213,7 @@ class Service(Frozen):
     chunked_prefill: bool = True
     team: Name | None = None
     weights: Weights | None = None
+    mig: bool = Field(default=False, exclude_if=lambda allowed: not allowed)
 
     @property
     def models(self) -> tuple[str, ...]:

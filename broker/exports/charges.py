@@ -237,7 +237,7 @@ def _uses(line: Line, *, is_committed: bool) -> Iterator[_Use]:
 def _used_nodes(line: Line, at: datetime) -> int:
     """Count the nodes that carry replicas, packed, or belong to a gang."""
     gpus = sum(
-        step.replicas * share.assignment.candidate.layout.gpus
+        step.replicas * share.assignment.candidate.gpus
         for share in line.serving
         for step in share.steps
         if step.from_at <= at < step.to_at

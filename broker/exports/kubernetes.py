@@ -2,7 +2,8 @@
 
 One file for each share of a service on a line. Replicas are those that the plan begins with, the
 autoscaler's bounds the fewest and the most that it has there. Pods go to the nodes that carry the
-line's label (the node pools of the Terraform export do), and ask for the GPUs of one replica.
+line's label (the node pools of the Terraform export do), and ask for the GPUs of one replica, or
+for the MIG slice that it has alone.
 
 Assumed: the device plugin of the GPU's vendor runs in the cluster, and a metrics adapter serves
 vLLM's own gauge of running requests to the autoscaler, under the name that vLLM gives it.
@@ -30,6 +31,8 @@ _NAME = "app.kubernetes.io/name"
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _REGION = "topology.kubernetes.io/region"
 _GPUS = {Stack.CUDA: "nvidia.com/gpu", Stack.ROCM: "amd.com/gpu"}
+_SLICES = "nvidia.com/mig-"
+"""What NVIDIA's device plugin calls a slice, with the profile, under its mixed strategy."""
 _IMAGES = {Stack.CUDA: vllm.CUDA_IMAGE, Stack.ROCM: vllm.ROCM_IMAGE}
 _WELL_KNOWN = frozenset({"aws", "azure", "gcp"})
 """Clouds that set the well-known labels of a node to their own names of machine and region."""
@@ -83,6 +86,12 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
         yield f"{step.from_at:%Y-%m-%dT%H:%MZ} to {step.to_at:%Y-%m-%dT%H:%MZ}: {step.replicas}"
     if recipe.note:
         yield recipe.note
+    one = share.assignment.candidate.gpu_slice
+    if one is not None:
+        yield (
+            f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.part} of them, and "
+            "let the device plugin use its mixed MIG strategy."
+        )
     if share.least_replicas == 0:
         yield "The plan has times without a replica: an autoscaler of one metric keeps one then."
 
@@ -134,11 +143,19 @@ def _container(
             {"name": "HF_TOKEN", "valueFrom": token},
         ],
         "ports": [{"name": "http", "containerPort": vllm.PORT}],
-        "resources": {"limits": {_GPUS[stack]: share.assignment.candidate.layout.gpus}},
+        "resources": {"limits": _limits(line, share)},
         "startupProbe": health | {"failureThreshold": math.ceil(start_s / _PROBE_S)},
         "readinessProbe": health,
         "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 - shared memory
     }
+
+
+def _limits(line: Line, share: ServingShare) -> dict[str, int]:
+    """Ask for the GPUs of a replica, or for the slice of one."""
+    candidate = share.assignment.candidate
+    if candidate.gpu_slice is not None:
+        return {f"{_SLICES}{candidate.gpu_slice.profile}": 1}
+    return {_GPUS[line.offer.hardware.stack]: candidate.layout.gpus}
 
 
 def _selector(line: Line) -> dict[str, str]:

@@ -117,7 +117,7 @@ def _work(launch: Launch) -> str:
     candidate = share.assignment.candidate
     return (
         f"The service {share.assignment.service} for {share.assignment.user_region}: "
-        f"{count} replica{'s' * (most > 1)} ({candidate.layout}, {candidate.precision}), "
+        f"{count} replica{'s' * (most > 1)} ({candidate.laid_out}, {candidate.precision}), "
         f"{peak:.3g} requests/s at most."
     )
 

@@ -179,12 +179,18 @@ def _refusal(line: Line, share: Share, target: Target, every: tuple[Line, ...]) 
     if stack is Stack.ROCM and Lack.DOCKER in lacks:
         return f"it starts no container image on {target.cloud.cloud}, which ROCm needs"
     if isinstance(share, ServingShare):
-        return f"it opens no ports on {target.cloud.cloud}" if Lack.PORTS in lacks else ""
+        return _no_service(share, target)
     if not share.is_home:
         return f"its nodes are part of the gang that is launched under {_home(share, every)}"
     if share.assignment.candidate.nodes > 1 and Lack.MULTI_NODE in lacks:
         return f"it launches no gang of nodes on {target.cloud.cloud}"
     return ""
+
+
+def _no_service(share: ServingShare, target: Target) -> str:
+    if share.assignment.candidate.gpu_slice is not None:
+        return "it cuts no GPU into MIG slices; the Kubernetes export asks for them"
+    return f"it opens no ports on {target.cloud.cloud}" if Lack.PORTS in target.cloud.lacks else ""
 
 
 def _home(share: TrainingShare, every: tuple[Line, ...]) -> str:

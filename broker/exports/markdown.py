@@ -86,7 +86,7 @@ def _purchases(plan: Plan) -> Iterator[str]:
 
 def _how(plan: Plan, one: ServingAssignment) -> str:
     """Say how a replica works, and of which model it is where there is a choice."""
-    return f"{chosen_model(plan, one)} {one.candidate.layout} {one.candidate.precision}".strip()
+    return f"{chosen_model(plan, one)} {one.candidate.laid_out} {one.candidate.precision}".strip()
 
 
 def _work(plan: Plan) -> Iterator[str]:

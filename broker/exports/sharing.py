@@ -9,6 +9,7 @@ gang goes whole to one purchase where one has room for it.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from itertools import pairwise
 
 from broker.domain.offer import Offer, PriceKind
@@ -78,7 +79,7 @@ class _Machine:
     ) -> "_Machine":
         here = (machine, on_spot)
         carries = bought[0].may_carry(plan.workloads.policy.isolated)
-        by_size = sorted(plan.serving, key=lambda one: -one.candidate.layout.gpus)
+        by_size = sorted(plan.serving, key=lambda one: -one.candidate.gpus)
         return cls(
             purchases=bought,
             serving=[
@@ -114,7 +115,7 @@ class _Machine:
 
     def _serving_nodes(self, at: datetime) -> int:
         gpus = sum(
-            step.replicas * one.candidate.layout.gpus
+            step.replicas * one.candidate.gpus
             for one in self.serving
             if (step := _step_at(one, at)) is not None
         )
@@ -138,11 +139,11 @@ class _Machine:
             least = max(least, self._serving_nodes(at) - rented)
         return least
 
-    def _rooms(self, free: list[int], at: datetime, kept: int | None) -> list[int]:
+    def _rooms(self, free: list[int], at: datetime, kept: int | None) -> list[int | Fraction]:
         """Take the nodes of the services off `free`; give the GPUs that they have on each."""
         needed = self._serving_nodes(at)
         fixed = self._fixed(free) if kept is None else kept
-        rooms = []
+        rooms: list[int | Fraction] = []
         for number, one in enumerate(self.purchases):
             is_fixed = one.price_kind not in _BY_THE_HOUR
             nodes = min(needed, free[number], fixed if is_fixed else needed)
@@ -152,15 +153,17 @@ class _Machine:
             rooms.append(nodes * self.gpus)
         return rooms
 
-    def _replicas(self, rooms: list[int], start: datetime, end: datetime) -> Iterator[Part]:
+    def _replicas(
+        self, rooms: list[int | Fraction], start: datetime, end: datetime
+    ) -> Iterator[Part]:
         for one in self.serving:
             step = _step_at(one, start)
             left = step.replicas if step else 0
             for number, purchase in enumerate(self.purchases):
-                here = min(left, rooms[number] // one.candidate.layout.gpus)
+                here = min(left, rooms[number] // one.candidate.gpus)
                 if here and step:
                     left -= here
-                    rooms[number] -= here * one.candidate.layout.gpus
+                    rooms[number] -= here * one.candidate.gpus
                     rate = sum(step.requests_per_s) * here / step.replicas
                     yield Part(purchase.id, one, start, end, here, rate)
 

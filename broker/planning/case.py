@@ -308,9 +308,10 @@ class _Options:
         if key not in self._serving:
             self._serving[key] = self.sizer.serving(service, shape, rtt_s=reach)
         candidates, refusals = self._serving[key]
-        if not candidates:
+        had = [one for one in candidates if one.gpu_slice is None or machine.hardware.can_be_cut]
+        if not had:
             self._refuse(service.name, refusals, machine)
-        return candidates
+        return had
 
     def _sized_run(
         self, run: Run, machine: Offer, spot: SpotTerms | None

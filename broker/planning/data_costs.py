@@ -63,7 +63,9 @@ class DataCosts:
         model = self.specs.llm(candidate.model or service.model)
         gb = _gb(weight_bytes(model=model, precision=candidate.precision).total)
         place = machine.place.region
-        part = Decimal(candidate.layout.gpus) / int(machine.hardware.shape.gpu_count)
+        gpus = candidate.gpus
+        count = gpus.denominator * int(machine.hardware.shape.gpu_count)
+        part = Decimal(gpus.numerator) / count
         kept = self.specs.kept(machine.provider, place, "block", gb=gb)
         self._note_volume(kept)
         from_at = service.weights.at if service.weights else None

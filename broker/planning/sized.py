@@ -15,6 +15,7 @@ from solver.sizing.batch import BatchWork, batch_candidates
 from solver.sizing.margins import SafetyMargin
 from solver.sizing.measured import NO_NUMBERS, OwnNumbers
 from solver.sizing.measured_candidates import serving_with_own, training_with_own
+from solver.sizing.slices import on_slice, shape_of
 
 __all__ = ["NO_NUMBERS", "OwnNumbers", "Sizer"]
 
@@ -49,9 +50,22 @@ class Sizer:
     ) -> tuple[list[ServingCandidate], list[Refusal]]:
         """Size a service with one model, which need not stand in the tables.
 
+        Where the service allows it, on slices of the GPU, too; they come last.
+
         Raises:
             ConfigurationError: the GPU is not known.
         """
+        candidates, refusals = self._on(service, shape, model, rtt_s=rtt_s)
+        slices = self.specs.slices.get(shape.gpu, ()) if service.mig else ()
+        for one in slices if shape.gpu_count.denominator == 1 else ():
+            found, refused = self._on(service, shape_of(one.gpu, shape), model, rtt_s=rtt_s)
+            candidates += [on_slice(each, one.gpu_slice, of=shape.gpu) for each in found]
+            refusals += refused
+        return candidates, refusals
+
+    def _on(
+        self, service: Service, shape: Shape, model: LlmModel, *, rtt_s: float
+    ) -> tuple[list[ServingCandidate], list[Refusal]]:
         return serving_with_own(
             service,
             shape,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from fractions import Fraction
 
 from broker.domain.candidate import BatchCandidate, GangCandidate
 from broker.domain.chosen_model import chosen_model
@@ -72,7 +73,7 @@ class WorkRow:
     precision: str
     fewest: int
     most: int
-    gpus: int
+    gpus: int | Fraction
     from_at: datetime
     to_at: datetime
     rate: str
@@ -169,11 +170,11 @@ def _serving_row(one: ServingAssignment, model: str) -> WorkRow:
         user_region=one.user_region,
         machine=one.machine,
         market="spot" if one.on_spot else "firm",
-        layout=str(candidate.layout),
+        layout=candidate.laid_out,
         precision=candidate.precision.value,
         fewest=min(replicas),
         most=max(replicas),
-        gpus=candidate.layout.gpus,
+        gpus=candidate.gpus,
         from_at=one.steps[0].from_at,
         to_at=one.steps[-1].to_at,
         rate=f"{per_s} req/s each",

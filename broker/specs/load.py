@@ -23,6 +23,7 @@ from broker.specs.facts import (
 )
 from broker.specs.gpus import read_gpus
 from broker.specs.market import MarketPrice, SoldIn, read_market_prices, read_sold_in
+from broker.specs.mig import SliceTable, read_slices
 from broker.specs.names import GpuNames, read_gpu_names
 from broker.specs.network import EgressTable, read_egress, round_trip_s
 from broker.specs.nodes import Nodes, Stated, build_hardware, find_node, read_nodes
@@ -53,6 +54,7 @@ class Specs:
     """Every table, looked up by name; all methods are pure."""
 
     gpus: Mapping[str, GpuModel]
+    slices: SliceTable
     llms: Mapping[str, LlmModel]
     providers: ProviderIds
     names: GpuNames
@@ -211,6 +213,7 @@ def load_specs() -> Specs:
     }
     return Specs(
         gpus=gpus,
+        slices=read_slices(gpus),
         llms=llms,
         providers=read_provider_ids(),
         names=read_gpu_names(gpus),

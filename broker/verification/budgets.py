@@ -104,7 +104,7 @@ def _priced(facts: Facts, budget: Budget) -> Iterator[tuple[np.ndarray, Fraction
         gpus = facts.gpus_per_node(group.assignment.machine)
         if group.assignment.service in names and gpus:
             listed = _listed(facts, group.assignment.machine, on_spot=group.assignment.on_spot)
-            size = group.assignment.candidate.layout.gpus
+            size = group.assignment.candidate.gpus
             yield group.replicas, listed * Fraction(size, gpus)
     for gang in facts.gangs:
         if gang.assignment.run in names:

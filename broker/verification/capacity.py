@@ -16,7 +16,7 @@ _ON_DEMAND = frozenset({PriceKind.ON_DEMAND})
 def capacity(facts: Facts) -> Iterator[Finding]:
     """Give each replica its GPUs and each gang its whole nodes, firm from firm, spot from spot.
 
-    Σ replicas · layout_gpus + Σ run_nodes · G ≤ G · nodes    ∀ machines, slots, {firm, spot}
+    Σ replicas · gpus + Σ run_nodes · G ≤ G · nodes    ∀ machines, slots, {firm, spot}
     """
     for machine in _machines(facts):
         gpus = facts.gpus_per_node(machine)
@@ -34,7 +34,7 @@ def capacity(facts: Facts) -> Iterator[Finding]:
 def packing(facts: Facts) -> Iterator[Finding]:
     """Let the GPUs of a replica divide those of a node, so that nodes fill without gaps."""
     for group in facts.plan.serving:
-        gpus, size = facts.gpus_per_node(group.machine), group.candidate.layout.gpus
+        gpus, size = facts.gpus_per_node(group.machine), group.candidate.gpus
         if not gpus or gpus % size:
             message = f"a replica takes {size} GPUs, which do not divide a node's {gpus}"
             yield Finding(f"{group.service}/{group.user_region}", f"{group.machine}: {message}")

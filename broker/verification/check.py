@@ -30,6 +30,7 @@ from broker.verification import (
     proof,
     runs,
     savings,
+    slices,
     steps,
     zones,
 )
@@ -60,6 +61,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "total": costs.total,
         "capacity": capacity.capacity,
         "packing": capacity.packing,
+        "slices": slices.slices,
+        "cuts": slices.cuts,
         "split": capacity.split,
         "isolation": capacity.isolation,
         "replica_rate": load.replica_rate,

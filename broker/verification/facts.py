@@ -75,7 +75,7 @@ class Group:
     @property
     def gpus(self) -> Array:
         """Count the GPUs that its replicas take in each slot."""
-        return self.replicas * as_float(self.assignment.candidate.layout.gpus)
+        return self.replicas * as_float(self.assignment.candidate.gpus)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """Services: their load is carried, within rates, with spares, by few groups, within spot shares."""
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -34,7 +36,7 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
     """Keep each group within its rate, and the firm replicas of a kind when its spares are gone.
 
     Σ_k requests_per_s[k,t] / rate[k] ≤ replicas[t], and over the firm groups of a kind
-    ≤ replicas[t] − spare_replicas wherever there are any
+    ≤ replicas[t] − spares wherever there are any; on slices a spare is all that a GPU holds
     """
     for group in facts.groups:
         busy = _busy_replicas(group)
@@ -43,13 +45,13 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
             counts = f"{busy[over][0]:g} replicas are busy of {group.replicas[over][0]:.0f}"
             yield Finding(_name(group), f"{counts} {facts.timeline.where(over)}")
     for service, region in _demands(facts):
-        spare = service.availability.spare_replicas
-        for same in _kinds(facts, service, region).values() if spare else ():
+        for same in _kinds(facts, service, region).values():
+            spare = _spares(service, same)
             firm = [group for group in same if not group.assignment.on_spot]
             replicas = sum((group.replicas for group in firm), facts.timeline.zeros())
             busy = sum((_busy_replicas(group) for group in firm), facts.timeline.zeros())
             over = (replicas > 0) & ~(busy <= (replicas - spare) * (1 + TOLERANCE))
-            if over.any():
+            if spare and over.any():
                 counts = f"{busy[over][0]:g} replicas are busy of {replicas[over][0]:.0f}"
                 message = f"{counts}, of which {spare} are spares, {facts.timeline.where(over)}"
                 yield Finding(_name(firm[0]), message)
@@ -114,7 +116,7 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             rates = least.get((service.name, region, name), ())
             per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
             alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
-            spare = alone + service.availability.spare_replicas
+            spare = alone + _spares(service, same)
             most = np.maximum(np.maximum(spare, _with_zone(service, alone)), service.min_replicas)
             over = replicas > most
             if over.any():
@@ -146,6 +148,12 @@ def one_order(facts: Facts) -> Iterator[Finding]:
             here = np.arange(fleets.shape[1]) == order[slot + 1]
             message = f"has fewer replicas in a larger fleet {facts.timeline.where(here)}"
             yield Finding(_name(groups[at]), message)
+
+
+def _spares(service: Service, same: list[Group]) -> int:
+    """Count the replicas of a kind that are spares: those that so many GPUs hold, at least one."""
+    part = Fraction(min(group.assignment.candidate.gpus for group in same))
+    return service.availability.spare_replicas * math.ceil(1 / part)
 
 
 _Kind = tuple[str, str, str]

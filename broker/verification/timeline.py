@@ -86,6 +86,6 @@ def node_hours_of(steps: Iterable[NodeStep]) -> Fraction:
     return Fraction(sum(parts), _MICROSECONDS_PER_HOUR)
 
 
-def as_float(count: int) -> float:
+def as_float(count: int | Fraction) -> float:
     """Turn a count into a float, a senselessly large one into the largest exact one."""
     return float(min(count, _LARGEST))

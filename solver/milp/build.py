@@ -235,7 +235,7 @@ def _kinds_and_groups(
     for (demand, configuration), alike in _alike(case, demands).items():
         for rates in sorted({rates_of(one) for one in alike}):
             members = [one for one in alike if _is_at_least(rates_of(one), rates)]
-            alone = _alone(demands[demand], rates)
+            alone = _alone(demands[demand], rates, configuration.gpus)
             kind = Kind(demand, configuration, rates, alone[0], alone[1], (), carrying=alone[2])
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
@@ -317,7 +317,7 @@ class _Room:
             return (1,) * most
         size = math.ceil(most / MOST_BLOCKS)
         nodes = [int(self.case.machines[one.machine].hardware.shape.gpu_count) for one in members]
-        per_node = max(nodes) // kind.gpus
+        per_node = int(max(nodes) // kind.gpus)
         if size > 1 and per_node > 1:
             size = min(math.ceil(size / per_node), max(1, most // per_node)) * per_node
         while size > 1 and not self._holds_blocks(members, kind, size):
@@ -338,14 +338,14 @@ def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:
     return (*names, option.candidate.id, option.on_spot)
 
 
-def _alone(demand: Demand, rates: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+def _alone(demand: Demand, rates: Sequence[float], gpus: float) -> tuple[tuple[int, ...], ...]:
     """Count, a period, the replicas for all that this kind can carry, firm ones, those that do."""
     per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
     needed = per_rate @ demand.load_requests_per_s
     firm_share = 1 - demand.service.spot.max_share
-    floor = demand.service.min_replicas
-    every = np.maximum(whole(needed) + demand.spare, with_spare_zone(demand, whole(needed)))
-    firm = whole(firm_share * needed) + demand.spare
+    floor, spares = demand.service.min_replicas, demand.spares(gpus)
+    every = np.maximum(whole(needed) + spares, with_spare_zone(demand, whole(needed)))
+    firm = whole(firm_share * needed) + spares
     alone = tuple(max(int(one), floor) for one in every)
     return alone, tuple(int(one) for one in firm), tuple(int(one) for one in whole(needed))
 

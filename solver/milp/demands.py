@@ -1,5 +1,6 @@
 """The demands of the program: what a service's users in one region ask for, slot by slot."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,10 +28,12 @@ class Demand:
     user_region: str
     load_requests_per_s: Floats
 
-    @property
-    def spare(self) -> int:
-        """Count the replicas of each group that may fail."""
-        return self.service.availability.spare_replicas
+    def spares(self, gpus: float) -> int:
+        """Count the replicas of a kind that may fail, each of so many GPUs.
+
+        What fails is a GPU: with it go all replicas on slices of it, up to 1/gpus of them.
+        """
+        return self.service.availability.spare_replicas * math.ceil(1 / gpus)
 
 
 def demands_by_slot(case: Case) -> tuple[Demand, ...]:

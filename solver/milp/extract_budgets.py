@@ -115,7 +115,7 @@ def _work_rates(
     for group in serving:
         if budget.covers(group.service, teams[group.service]):
             usd = Fraction(listed.get((group.machine, group.on_spot), Decimal(0)))
-            usd *= group.candidate.layout.gpus
+            usd *= group.candidate.gpus
             usd /= case.machines[group.machine].hardware.shape.gpu_count
             yield from ((step, step.replicas * usd) for step in group.steps)
     for gang in training:

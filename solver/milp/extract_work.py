@@ -89,7 +89,7 @@ def _routes(sets: Sets, replicas: Ints, routed: Floats) -> Floats:
         if side is not None:
             routes[number] = np.maximum(routed[side], 0.0) * _part(sets, replicas, number)
             continue
-        there = _together(sets, replicas, number) - sets.demands[group.demand].spare
+        there = _together(sets, replicas, number) - sets.demands[group.demand].spares(group.gpus)
         part = _part(sets, replicas, number)
         routes[number, 0, :] = np.maximum(there, 0) * part * group.rates[0]
     for number, demand in enumerate(sets.demands):
@@ -116,7 +116,7 @@ def _one_kind_routes(sets: Sets, replicas: Ints, routes: Floats) -> Floats:
             start=np.zeros(len(sets.periods), dtype=np.int64),
         )
         needed = (1 / np.array(group.rates)) @ load
-        beyond = np.maximum(firm - demand.spare, 0)
+        beyond = np.maximum(firm - demand.spares(group.gpus), 0)
         firm_share = np.minimum(
             1.0, np.divide(beyond, needed, out=np.ones_like(needed), where=needed > 0)
         )

@@ -232,7 +232,7 @@ def _needed(
                 entries(0, columns.needed_at.at(np.array([side]), np.array([period])), most),
             ]
             is_for_runs = side == 1
-            least = 1.0 if is_for_runs else 1 / sets.machines[machine].gpus
+            least = 1.0 if is_for_runs else sets.least_gpus(machine) / sets.machines[machine].gpus
             fixed = 0 if is_for_runs else owned[period]
             found.append(((side, period), parts, most - least - fixed))
     return found

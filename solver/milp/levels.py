@@ -44,15 +44,15 @@ def levels_of(
             yield Level(number, tuple(members), breakeven, most, tuple(rates))
 
 
-def _most_gpus_at_peak(kinds: Sequence[Kind], groups: Sequence[Group]) -> dict[int, int]:
+def _most_gpus_at_peak(kinds: Sequence[Kind], groups: Sequence[Group]) -> dict[int, float]:
     """Add up the peaks of each demand's largest group, machine by machine."""
     peaks = [max(kind.replicas_alone) for kind in kinds]
-    largest: dict[tuple[int, int], int] = {}
+    largest: dict[tuple[int, int], float] = {}
     for group in groups:
         if not group.on_spot:
             at = group.machine, group.demand
             largest[at] = max(largest.get(at, 0), peaks[group.kind] * group.gpus)
-    total: dict[int, int] = {}
+    total: dict[int, float] = {}
     for (machine, _), gpus in largest.items():
         total[machine] = total.get(machine, 0) + gpus
     return total

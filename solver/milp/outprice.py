@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import Self
 
 from broker.domain.case import Case, ServingOption, TrainingOption
@@ -168,7 +169,8 @@ def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
 
 def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
     market = markets[option.machine, option.on_spot]
-    nodes_usd = market.floor_usd * option.candidate.layout.gpus / market.gpus
+    gpus = option.candidate.gpus
+    nodes_usd = market.floor_usd * gpus.numerator / (gpus.denominator * market.gpus)
     return nodes_usd + option.storage_usd_per_hour
 
 
@@ -200,7 +202,7 @@ def _standalone(kinds: Sequence[_Kind], markets: _Markets) -> Iterator[_Standalo
     for number, kind in enumerate(kinds):
         for (machine, on_spot), option in kind.options.items():
             market = markets[machine, on_spot]
-            fills_node = option.candidate.layout.gpus == market.gpus
+            fills_node = option.candidate.gpus == market.gpus
             if on_spot or not fills_node or not market.is_standalone:
                 continue
             firm_usd = kind.usd_per_hour[machine, False]
@@ -291,9 +293,7 @@ class _Kept:
 
     @classmethod
     def of(cls, markets: _Markets, kinds: Sequence[_Kind], runs: Sequence[TrainingOption]) -> Self:
-        sides = [
-            (side, kind.any_option.candidate.layout.gpus) for kind in kinds for side in kind.options
-        ]
+        sides = [(side, kind.any_option.candidate.gpus) for kind in kinds for side in kind.options]
         gangs = {(run.machine, run.candidate.on_spot) for run in runs}
         return cls(
             parts=frozenset(side for side, gpus in sides if gpus < markets[side].gpus),
@@ -302,7 +302,7 @@ class _Kept:
 
     def keeps_kind(self, kind: _Kind, markets: _Markets) -> bool:
         """Say whether a replaceable kind stays for what it shares nodes with, on either side."""
-        gpus = kind.any_option.candidate.layout.gpus
+        gpus = kind.any_option.candidate.gpus
         return any(self._keeps(side, markets[side], gpus) for side in kind.options)
 
     def keeps_run(self, run: TrainingOption, markets: _Markets) -> bool:
@@ -310,7 +310,7 @@ class _Kept:
         side = (run.machine, run.candidate.on_spot)
         return self._keeps(side, markets[side], markets[side].gpus)
 
-    def _keeps(self, side: _Side, market: _Market, gpus: int) -> bool:
+    def _keeps(self, side: _Side, market: _Market, gpus: int | Fraction) -> bool:
         if market.is_owned:
             return True
         if not market.is_hourly:

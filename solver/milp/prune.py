@@ -191,9 +191,9 @@ def _undominated_candidates(case: Case) -> tuple[ServingOption, ...]:
     return tuple(kept)
 
 
-def _gpus_and_name(sides: _Sides) -> tuple[int, str]:
+def _gpus_and_name(sides: _Sides) -> tuple[float, str]:
     one = next(iter(sides.values())).candidate
-    return (one.layout.gpus, str(Configuration.of(one)))
+    return (float(one.gpus), str(Configuration.of(one)))
 
 
 def _stands_in(better: _Sides, worse: _Sides, bound: set[str]) -> bool:
@@ -209,9 +209,10 @@ def _stands_in(better: _Sides, worse: _Sides, bound: set[str]) -> bool:
 def _replaces(better: ServingOption, worse: ServingOption) -> bool:
     """Say whether copies of one replica do in the same GPUs all that another does, for no more.
 
-    Holds with spares too: q·x replicas less one are more than q·(x − 1).
+    Holds with spares too: q·x replicas less one are more than q·(x − 1), and so are they less all
+    on the slices of one GPU, as those are q at most.
     """
-    copies = worse.candidate.layout.gpus // better.candidate.layout.gpus
+    copies = worse.candidate.gpus // better.candidate.gpus
     return (
         copies > 0
         and copies * better.storage_usd_per_hour <= worse.storage_usd_per_hour + _ROUNDING_USD
@@ -313,7 +314,7 @@ def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:
                 for one in there
                 if Configuration.of(one.candidate) == Configuration.of(other.candidate)
             ]
-            held = worse.gpus // other.candidate.layout.gpus
+            held = worse.gpus // other.candidate.gpus
             more = max(more, held * max(alike, default=Decimal(0)))
     return more
 

@@ -6,6 +6,7 @@ work stay single, as the order of those matters.
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from fractions import Fraction
 from typing import Self
 
 import numpy as np
@@ -112,16 +113,26 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What makes replicas alike: the GPU model, the number format, and the layout."""
+    """What makes replicas alike: the GPU model, the number format, and the layout.
+
+    On a slice, the model is that of the slice, and `part` is what it takes of a GPU.
+    """
 
     gpu: str
     precision: Precision
     layout: Layout
+    part: Fraction = field(default=Fraction(1), repr=False)
 
     @classmethod
     def of(cls, candidate: ServingCandidate) -> Self:
         """Read it off a candidate."""
-        return cls(candidate.gpu, candidate.precision, candidate.layout)
+        part = candidate.gpu_slice.part if candidate.gpu_slice else Fraction(1)
+        return cls(candidate.gpu, candidate.precision, candidate.layout, part)
+
+    @property
+    def gpus(self) -> float:
+        """Count the GPUs of a replica; quarters and halves of one are floats without error."""
+        return self.layout.gpus if self.part == 1 else float(self.layout.gpus * self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +155,9 @@ class Kind:
     carrying: tuple[int, ...] = ()
 
     @property
-    def gpus(self) -> int:
-        """Count the GPUs of a replica."""
-        return self.configuration.layout.gpus
+    def gpus(self) -> float:
+        """Count the GPUs of a replica: a part of one on a slice."""
+        return self.configuration.gpus
 
     @property
     def blocks(self) -> int:
@@ -188,7 +199,7 @@ class Group:
     demand: int
     machine: int
     option: ServingOption
-    gpus: int
+    gpus: float
     rates: tuple[float, ...]
 
     @property
@@ -265,6 +276,13 @@ class Sets:
     def most_slots(self, run: int) -> int:
         """Count the slots that a run may take from its first start to its end."""
         return most_slots(self.runs[run], self.case.workloads.horizon)
+
+    def least_gpus(self, machine: int) -> float:
+        """Give the least that a firm replica may take of a machine: a GPU, or a slice of one."""
+        if all(kind.gpus >= 1 for kind in self.kinds):
+            return 1.0
+        own = (one.gpus for one in self.groups if one.machine == machine and not one.on_spot)
+        return min(1.0, min(own, default=1.0))
 
     @property
     def has_one_kind(self) -> bool:

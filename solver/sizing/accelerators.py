@@ -5,7 +5,7 @@ from enum import StrEnum
 from broker.domain.gpu import GpuModel, Precision, Stack
 
 _HBM_ARCHITECTURES = ("Volta", "Hopper")
-_HBM_FAMILIES = ("A100", "A800", "A30")
+_HBM_FAMILIES = ("A100", "A800", "A30", "B200", "GB200", "B300")
 _HBM_FORMS = ("SXM", "NVL", "NVL72", "Superchip")
 _TWO_DEVICE_CARDS = ("MI250", "MI250X", "Max1550")
 _TOO_OLD = (

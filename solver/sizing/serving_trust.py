@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from broker.domain.candidate import ErrorBand, Label
-from broker.domain.gpu import Precision
+from broker.domain.gpu import SLICE_FORM, GpuModel, Precision
 from broker.domain.llm import LlmModel
 from solver.sizing.accelerators import GpuClass, gpu_class
 from solver.sizing.architecture import is_mla
@@ -73,9 +73,7 @@ def scope_of(replica: Replica) -> tuple[Scope, tuple[str, ...]]:
         return Scope.NEW_GPU, (f"no public serving measurements of {gpu.architecture} GPUs",)
     if kind_of(replica.model) not in _MEASURED_KINDS:
         return Scope.NEW_KIND, (f"no measurements of a network like {replica.model.name}",)
-    doubts = []
-    if gpu_class(gpu) is GpuClass.OTHER:
-        doubts.append(f"few public serving measurements of {gpu.name}, of few stacks")
+    doubts = _doubts_of(gpu)
     if replica.link.is_pcie:
         doubts.append("groups over PCIe: hosts differ by a factor of 2")
     if split.pipeline > 1:
@@ -85,6 +83,15 @@ def scope_of(replica: Replica) -> tuple[Scope, tuple[str, ...]]:
     if replica.arithmetic.precision in _INTEGERS:
         doubts.append(f"{replica.arithmetic.precision.upper()} kernels differ widely")
     return (Scope.EDGE if doubts else Scope.INSIDE), tuple(doubts)
+
+
+def _doubts_of(gpu: GpuModel) -> list[str]:
+    doubts = []
+    if gpu_class(gpu) is GpuClass.OTHER:
+        doubts.append(f"few public serving measurements of {gpu.name}, of few stacks")
+    if gpu.form == SLICE_FORM:
+        doubts.append("a MIG slice: no public serving measurements of slices")
+    return doubts
 
 
 def kind_of(model: LlmModel) -> tuple[bool, str]:

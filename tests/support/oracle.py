@@ -242,7 +242,7 @@ def _fleets(
         taken: dict[tuple[str, bool, Kind], float] = {}
         for option, count in itertools.chain.from_iterable(fleets):
             side = (option.machine, option.on_spot, kind_of(option))
-            taken[side] = taken.get(side, 0.0) + count * option.candidate.layout.gpus
+            taken[side] = taken.get(side, 0.0) + count * float(option.candidate.gpus)
         name = tuple(tuple((id(o), count) for o, count in fleet) for fleet in fleets)
         found[name if is_ordered else frozenset(taken.items())] = fleets
     return list(found.values())
@@ -295,7 +295,7 @@ def _nodes_cost(
         for fleet in fleets:
             for option, count in fleet:
                 if option.on_spot is on_spot:
-                    gpus = count * option.candidate.layout.gpus
+                    gpus = count * float(option.candidate.gpus)
                     taken[option.machine] = taken.get(option.machine, 0) + gpus
         if gang and slot in gang[1] and gang[0].candidate.on_spot is on_spot:
             gangs[gang[0].machine] = gang[0].candidate.nodes

@@ -70,7 +70,7 @@ class Budgets:
         usd = 0.0
         if self._is_for("chat", budget):
             for option, count in fleets[0]:
-                gpus = count * option.candidate.layout.gpus / self.tiny.gpus(option.machine)
+                gpus = count * float(option.candidate.gpus) / self.tiny.gpus(option.machine)
                 usd += gpus * self._listed(option.machine, on_spot=option.on_spot)
         if works and self.gang and self._is_for("tune", budget):
             one = self.gang[0]
@@ -97,7 +97,7 @@ class Budgets:
             fixed += sum(one.nodes for one in self.tiny.case.owned if one.machine == machine)
             for on_spot, kind in ((False, PriceKind.ON_DEMAND), (True, PriceKind.SPOT)):
                 gpus = sum(
-                    count * option.candidate.layout.gpus
+                    count * float(option.candidate.gpus)
                     for option, count in fleets[0]
                     if option.machine == machine and option.on_spot is on_spot
                 )

@@ -76,8 +76,9 @@ def fleets_of(
         ):
             continue
         together = merged(options, counts, kinds)
-        spare = service.availability.spare_replicas
-        beyond = [count if one.on_spot else count - spare for one, count in together]
+        beyond = [
+            count if one.on_spot else count - _spares(service, one) for one, count in together
+        ]
         if min(beyond) < 0:
             continue
         if carries(service, tuple(one for one, _ in together), beyond, classes):
@@ -90,7 +91,7 @@ Kind = tuple[str, tuple[float, ...]]
 def kind_of(option: ServingOption) -> Kind:
     """Name the kind of an option: its layout, and the rates that its replicas count with."""
     rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
-    return (str(option.candidate.layout), rates)
+    return (option.candidate.laid_out, rates)
 
 
 def kinds_of(options: list[ServingOption]) -> list[tuple[ServingOption, ...]]:
@@ -166,7 +167,14 @@ def _most_replicas(service: Service, option: ServingOption, classes: list[float]
     alone = _carrying(option, classes)
     asked = service.availability
     zoned = _with_spare_zone(alone, asked.min_zones) if asked.spare_zone else 0
-    return max(alone + asked.spare_replicas, service.min_replicas, zoned)
+    return max(alone + _spares(service, option), service.min_replicas, zoned)
+
+
+def _spares(service: Service, option: ServingOption) -> int:
+    """Count the replicas that are gone with as many GPUs as may be lost, full of them."""
+    gpus = option.candidate.gpus
+    held = 1 if gpus >= 1 else int(1 / gpus)
+    return service.availability.spare_replicas * held
 
 
 def _carrying(option: ServingOption, classes: list[float]) -> int:

@@ -87,7 +87,7 @@ class _Busy:
     def kept(self, slot: int, fleet: Fleet) -> Kept:
         """Give what a fleet has on machines with commitments, of kinds busy in the slot."""
         return frozenset(
-            ((one.machine, kind_of(one)), count * one.candidate.layout.gpus)
+            ((one.machine, kind_of(one)), count * float(one.candidate.gpus))
             for one, count in fleet
             if one.machine in self.shares and not one.on_spot and self._is_busy(slot, one)
         )

@@ -46,7 +46,7 @@ def held_nodes(night: Night, plan: Plan, machine: str, at: datetime) -> int:
 def used_nodes(plan: Plan, machine: str, gpus: int, at: datetime) -> int:
     """Count the firm nodes of a machine that the work of a plan fills at an instant."""
     serving = sum(
-        step.replicas * one.candidate.layout.gpus
+        step.replicas * one.candidate.gpus
         for one in plan.serving
         if one.machine == machine and not one.on_spot
         for step in one.steps

@@ -83,7 +83,7 @@ def _name(work: Work) -> str:
 
 
 def _gpus_each(work: Work, per_node: float) -> float:
-    return work.candidate.layout.gpus if isinstance(work, ServingAssignment) else per_node
+    return float(work.candidate.gpus) if isinstance(work, ServingAssignment) else per_node
 
 
 def _stacked(pieces: Sequence[tuple[datetime, datetime, Kind, float]]) -> tuple[Span, ...]:

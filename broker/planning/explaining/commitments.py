@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from broker.domain.case import (
     MONTHS_PER_YEAR,
@@ -149,10 +150,10 @@ def _nodes_at(steps: tuple[NodeStep, ...], slot: Slot) -> int:
 
 
 def _needed_nodes(plan: Plan, offer: Offer, slot: Slot, load: float) -> int:
-    gpus = 0
+    gpus: int | Fraction = 0
     for served in plan.serving:
         if served.machine == offer.machine and not served.on_spot:
-            gpus += _replicas(plan, served, slot, load) * served.candidate.layout.gpus
+            gpus += _replicas(plan, served, slot, load) * served.candidate.gpus
     nodes = math.ceil(gpus / int(offer.hardware.shape.gpu_count) - _SLACK)
     return nodes + sum(
         run.candidate.nodes
@@ -170,7 +171,9 @@ def _replicas(plan: Plan, served: ServingAssignment, slot: Slot, load: float) ->
         return 0
     service = next(one for one in plan.workloads.services if one.name == served.service)
     busy = math.ceil(load * _busy(served, step) * (1 - _SLACK))
-    needed = max(busy + service.availability.spare_replicas, service.min_replicas)
+    per_gpu = math.ceil(1 / served.candidate.gpus)
+    spares = service.availability.spare_replicas * per_gpu
+    needed = max(busy + spares, service.min_replicas)
     return min(step.replicas, needed)
 
 

@@ -30,7 +30,7 @@ def main_work(line: Line) -> Work | None:
     """Give the work that takes most of a line's GPUs over time."""
     taken: list[tuple[float, Work]] = []
     for served in line.serving:
-        gpus = served.assignment.candidate.layout.gpus
+        gpus = served.assignment.candidate.gpus
         seconds = sum(
             one.replicas * (one.to_at - one.from_at).total_seconds() for one in served.steps
         )
@@ -91,8 +91,9 @@ def _serving_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
             continue  # it carries some size classes only, so it has no price per request
         seconds = sum(size.share / rate for size, rate in zip(service.sizes, rates, strict=True))
         for offer in sides.get((option.machine, option.on_spot), ()):
-            part = Decimal(option.candidate.layout.gpus) / int(offer.hardware.shape.gpu_count)
-            hourly = offer.effective_usd_per_hour * part + option.storage_usd_per_hour
+            part = option.candidate.gpus / offer.hardware.shape.gpu_count
+            nodes_usd = offer.effective_usd_per_hour * part.numerator / part.denominator
+            hourly = nodes_usd + option.storage_usd_per_hour
             yield offer.key, hourly * Decimal(repr(seconds)) / 3600
 
 

@@ -101,8 +101,10 @@ def _gpus_by_work(plan: Plan, window: Window) -> Held:
     found: defaultdict[tuple[str, str], list[NodeStep]] = defaultdict(list)
     for one in plan.serving:
         name = f"{one.service} {one.user_region} {one.candidate.id} {one.on_spot}"
-        gpus = one.candidate.layout.gpus
-        found[one.machine, name] += [_held(step, step.replicas * gpus) for step in one.steps]
+        gpus = one.candidate.gpus
+        found[one.machine, name] += [
+            _held(step, math.ceil(step.replicas * gpus)) for step in one.steps
+        ]
     per_node = _gpus_per_node(plan)
     for run in plan.training:
         name = f"{run.run} {run.candidate.id} {run.on_spot}"

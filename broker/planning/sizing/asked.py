@@ -43,7 +43,8 @@ class ServeAsked:
     """A service of one size of request within a latency objective.
 
     `users` is the region of its users; without one the network is not counted. `every_layout`
-    lists each layout, not the cheapest of each GPU and format only.
+    lists each layout, not the cheapest of each GPU and format only. `mig` looks at slices of GPUs,
+    too.
     """
 
     model: str
@@ -55,6 +56,7 @@ class ServeAsked:
     users: str | None = None
     safety_margin: float = 0.15
     every_layout: bool = False
+    mig: bool = False
 
     @property
     def services(self) -> tuple[Service, ...]:
@@ -73,6 +75,7 @@ class ServeAsked:
                 slo=self.slo,
                 precisions=(precision,),
                 users={self.users or "us-east": 1.0},
+                mig=self.mig,
             )
             for precision in self.precisions
         )

@@ -1,7 +1,7 @@
 """Replicas that serve a model, cheapest first: each with one real offer to buy it as."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -43,7 +43,8 @@ def served(
 ) -> tuple[list[Served], list[Refused]]:
     """Size a replica on every shape, at the offer that is cheapest for it.
 
-    With users, the round trip to each offer's place counts, rounded up to 10 ms.
+    A slice is at the cheapest whose GPUs can be cut. With users, the round trip to each offer's
+    place counts, rounded up to 10 ms.
 
     Raises:
         ConfigurationError: the region of the users is not known.
@@ -51,13 +52,14 @@ def served(
     found: list[Served] = []
     refused: list[Refused] = []
     for one in sold:
-        for rtt_s, offer in _reaches(asked, one, sizer):
+        for rtt_s, offers in _reaches(asked, one, sizer):
             gpu = sizer.specs.gpu(one.shape.gpu)
             for service in asked.services:
                 candidates, refusals = sizer.serving_of(service, one.shape, model, rtt_s=rtt_s)
                 found += [
                     Served(each, offer, gpu, usd_per_million(each, offer, asked.output_tokens))
                     for each in candidates
+                    if (offer := _cheapest_for(each, offers)) is not None
                 ]
                 refused += [Refused(one.shape, each) for each in refusals]
     return _cheapest(found, every_layout=asked.every_layout), refused
@@ -66,7 +68,7 @@ def served(
 def usd_per_million(candidate: ServingCandidate, offer: Offer, output_tokens: int) -> Decimal:
     """Give the dollars per million output tokens of a node filled with such replicas."""
     return price_of_rate(
-        usd_per_gpu_hour(offer) * candidate.layout.gpus,
+        usd_per_gpu_hour(offer) * candidate.gpus.numerator / candidate.gpus.denominator,
         candidate.rates[0].requests_per_s * output_tokens,
     )
 
@@ -85,19 +87,26 @@ def serve_rows(found: Iterable[Served], asked: ServeAsked) -> tuple[ServeRow, ..
     )
 
 
-def _reaches(asked: ServeAsked, sold: Sold, sizer: Sizer) -> Iterator[tuple[float, Offer]]:
-    """Give the cheapest offer at each distance from the users; without users the cheapest."""
+def _reaches(
+    asked: ServeAsked, sold: Sold, sizer: Sizer
+) -> Iterator[tuple[float, Sequence[Offer]]]:
+    """Give the offers at each distance from the users, cheapest first; without users all."""
     if asked.users is None:
-        yield 0.0, sold.offers[0]
+        yield 0.0, sold.offers
         return
-    seen: set[float] = set()
+    found: dict[float, list[Offer]] = {}
     for offer in sold.offers:
         rtt_s = sizer.specs.rtt_s(asked.users, offer.place)
         if rtt_s is not None:
             reach = math.ceil(rtt_s * _RTT_STEPS_PER_S) / _RTT_STEPS_PER_S
-            if reach not in seen:
-                seen.add(reach)
-                yield reach, offer
+            found.setdefault(reach, []).append(offer)
+    yield from found.items()
+
+
+def _cheapest_for(candidate: ServingCandidate, offers: Sequence[Offer]) -> Offer | None:
+    """Give the cheapest offer for a replica: for a slice, of those that can be cut."""
+    able = (one for one in offers if candidate.gpu_slice is None or one.hardware.can_be_cut)
+    return next(able, None)
 
 
 def _cheapest(found: Iterable[Served], *, every_layout: bool) -> list[Served]:

@@ -11,11 +11,11 @@ from solver.milp.variables import Columns, replicas_at
 def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     """Ask for the whole replicas that the load needs even on the fastest group of the demand.
 
-        Σ_{g ∈ groups[d]} replicas[g,t] − spare[d] · Σ_{c ∈ firm kinds[d]} kind_used[c]
+        Σ_{g ∈ groups[d]} replicas[g,t] − Σ_{c ∈ firm kinds[d]} spare[c] · kind_used[c]
             ≥ ⌈ Σ_k load_requests_per_s[d,k,t] / max_g rate[g,k] ⌉    ∀ d ∈ demands, t ∈ periods
 
-    Spares are firm, so only kinds with firm replicas hold some. Implied by serve_load and
-    integrality; it lifts the bound of small fleets.
+    Spares are firm, so only kinds with firm replicas hold some; on slices spare[c] are those of
+    whole GPUs. Implied by serve_load and integrality; it lifts the bound of small fleets.
     """
     if sets.has_one_kind:
         return rows_of("fewest_replicas", [], [])
@@ -30,7 +30,7 @@ def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
             continue
         row = kind.demand * len(periods) + periods
         used = columns.kind_used.at(np.full_like(periods, number))
-        parts.append(entries(row, used, -float(sets.demands[kind.demand].spare)))
+        parts.append(entries(row, used, -float(sets.demands[kind.demand].spares(kind.gpus))))
     needed = [_needed(sets, number) for number in range(len(sets.demands))]
     lower = np.concatenate(needed) if needed else np.zeros(0)
     return rows_of("fewest_replicas", grid(len(sets.demands), len(periods)), parts, lower=lower)

@@ -14,8 +14,8 @@ def firm_capacity(sets: Sets, columns: Columns) -> Rows:
         gang_up[a,t] ≤ G[m] · (on_demand_nodes[m,t] + owned_nodes[m,t] + Σ_{p ∈ active[m,t]}
         committed_nodes[p])    ∀ m ∈ machines, t ∈ periods
 
-    Nodes on both sides (divided by G). Replicas take 1, 2, 4 or 8 GPUs that divide G, so packing
-    by volume is exact.
+    Nodes on both sides (divided by G). Replicas take 1, 2, 4 or 8 GPUs that divide G, or a slice of
+    1/2 or 1/4 of one, so packing by volume is exact.
     """
     periods = np.arange(len(sets.periods))
     parts = [

@@ -14,7 +14,8 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
             ≤ Σ_{g ∈ groups[f]} replicas[g,t] − spare[f] · kind_used[c]
         ∀ f = (c, firm or spot) ∈ routed sides, t ∈ periods
 
-    Spares are firm: spare is 0 on spot. A class with rate 0 cannot be routed here (its column's
+    Spares are firm: spare is 0 on spot. What may fail is a GPU, so on slices of 1/n of one there
+    are n spares for each that is asked for. A class with rate 0 cannot be routed here (its column's
     bound is 0). Replicas on both sides.
     """
     periods = np.arange(len(sets.periods))
@@ -32,7 +33,7 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
             if (one.kind, one.on_spot) == (at, on_spot):
                 position, column, up = replicas_at(sets, columns, group, periods)
                 parts.append(entries(row[position], column, -up))
-        spare = sets.demands[kind.demand].spare
+        spare = sets.demands[kind.demand].spares(kind.gpus)
         if spare and not on_spot:
             used = columns.kind_used.at(np.full_like(periods, at))
             parts.append(entries(row, used, float(spare)))

@@ -16,8 +16,8 @@ def serve_load(sets: Sets, columns: Columns) -> Rows:
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
     A demand with one size class and no spot needs no routing: there the rate of the replicas
-    beyond the spares, rate[c] · (Σ_g replicas[g,t] − spare · kind_used[c]), stands for the route.
-    Spares are firm. Left out under `max_groups: 1`, where one_kind says the same.
+    beyond the spares, rate[c] · (Σ_g replicas[g,t] − spare[c] · kind_used[c]), stands for the
+    route. Spares are firm. Left out under `max_groups: 1`, where one_kind says the same.
     Requests/s on both sides, divided by the load of the row.
     """
     if sets.has_one_kind:
@@ -51,7 +51,7 @@ def _by_replicas(sets: Sets, columns: Columns) -> Iterator[Entries]:
                 rate = group.rates[size_class] * share[position]
                 yield entries(row[position], column, rate * up)
     for number, kind in enumerate(sets.kinds):
-        spare = sets.demands[kind.demand].spare
+        spare = sets.demands[kind.demand].spares(kind.gpus)
         if spare and number not in told_apart:
             for size_class, row, share in _rows(sets, kind.demand):
                 used = columns.kind_used.at(np.full_like(periods, number))

@@ -15,13 +15,14 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
         Σ_{p ∈ members[l]} committed_nodes[p] + Σ_{r ∈ plan_rates[l]} steady_nodes[r]
             + max_t owned_nodes[m,t] · level_used[l]
             ≤ Σ_{g ∈ firm groups[m]} gpus[g] · replicas[g, base period of (c, l)] / G[m]
-            + 1 − 1/G[m]    ∀ l ∈ levels
+            + 1 − u[m]/G[m]    ∀ l ∈ levels
 
     In its base period a kind has the largest fleet that it has, or exceeds, for the break-even
     share of the horizon. Where several kinds may serve a demand, kept_replicas[g,l] stands for
-    its replicas. A node that services use in part is needed whole: hence 1 − 1/G. Owned nodes are
-    used first. Services go on after the horizon, runs end: so a run never justifies a term beyond
-    it, and well-used nodes do not pay for idle ones. Nodes on both sides.
+    its replicas. A node that services use in part is needed whole: hence 1 − u/G, where a replica
+    takes u GPUs at least, 1 or the smallest slice. Owned nodes are used first. Services go on after
+    the horizon, runs end: so a run never justifies a term beyond it, and well-used nodes do not pay
+    for idle ones. Nodes on both sides.
     """
     parts: list[Entries] = []
     upper = np.zeros(len(sets.levels))
@@ -34,7 +35,7 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
         )
         used = columns.level_used.at(np.array([row]))
         parts.append(entries(row, used, float(max(machine.owned))))
-        upper[row] = 1 - 1 / machine.gpus
+        upper[row] = 1 - sets.least_gpus(level.machine) / machine.gpus
     keys = [(number,) for number in range(len(sets.levels))]
     return rows_of("steady_level", keys, parts, upper=upper)
 

@@ -20,6 +20,7 @@ KEYS = {
     "gpus.csv": ("name",),
     "llms.csv": ("name",),
     "market_prices.csv": ("gpu",),
+    "mig_profiles.csv": ("gpu", "part"),
     "nodes.csv": ("provider", "instance_type"),
     "parallel_storage.csv": ("provider", "region", "class"),
     "provider_aliases.csv": ("alias",),
