@@ -171,3 +171,28 @@ def test_an_import_says_what_is_missing(gpubroker: Gpubroker, tmp_path: Path) ->
     assert ended.code == 2
     assert "the file does not say the gpu" in ended.err
     assert not (tmp_path / "data" / "measurements.csv").exists()
+
+
+def test_slices_are_listed_where_they_are_asked_for_at_offers_that_can_be_cut(
+    gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    rows = (
+        "runpod,box,H100-SXM,1,US-TX-3,1.00,USD,on_demand,instance,2026-11-20",
+        "aws,p5.4xlarge,H100-SXM,1,us-east-1,4.00,USD,on_demand,instance,2026-11-20",
+    )
+    path = tmp_path / "cut.csv"
+    path.write_text("\n".join((COLUMNS, *rows, "")), encoding="utf-8")
+    asked = ("size", "qwen3-1.7b", *SERVE, *LIMITS, "--sheet", str(path), "--format", "json")
+    whole = json.loads(gpubroker(*asked).out)["replicas"]
+    assert {row["gpu"] for row in whole} == {"H100-SXM"}
+    both = json.loads(gpubroker(*asked, "--mig").out)["replicas"]
+    assert {row["offer"] for row in both if row["gpu"] == "H100-SXM"} == {
+        "runpod/box/US-TX-3@on_demand"
+    }
+    cut = [row for row in both if row["gpu"] != "H100-SXM"]
+    assert {row["gpu"] for row in cut} == {"H100-SXM-1g.20gb", "H100-SXM-3g.40gb"}
+    assert {row["offer"] for row in cut} == {"aws/p5.4xlarge/us-east-1@on_demand"}
+    for row in cut:
+        part = 4 if "1g" in row["gpu"] else 2
+        usd = 4.0 / part / (row["tokens_per_s"] * 3600) * 1e6
+        assert row["usd_per_million_output_tokens"] == pytest.approx(usd, rel=1e-3)
