@@ -11,6 +11,7 @@ NAMES = [
     "company.yaml",
     "regulated-hospital.yaml",
     "research-group.yaml",
+    "small-models.yaml",
 ]
 
 

@@ -21,6 +21,7 @@ SMALL_EXAMPLES = [
     "13b-smallest-card",
     "regulated-hospital",
     "research-group",
+    "small-models",
     pytest.param("7b-small-team", marks=pytest.mark.long),
 ]
 MAIN = "from cli.app import main; main()"
