@@ -117,13 +117,12 @@ def size(  # noqa: PLR0913 - the options of a command are the parameters of its 
     sizing = _Sizing(Terminal.of(context), measurements, source, limit, output)
     formats = _formats(precision or ["bf16", *(["fp8"] if serve else [])])
     if serve:
-        ttft = (ttft_p50, ttft_p90, ttft_p95, ttft_p99)
-        tpot = (tpot_p50, tpot_p90, tpot_p95, tpot_p99)
+        limits = (ttft_p50, ttft_p90, ttft_p95, ttft_p99, tpot_p50, tpot_p90, tpot_p95, tpot_p99)
         asked = ServeAsked(
             model=model,
             input_tokens=input_tokens,
             output_tokens=output_tokens,
-            slo=_objective(ttft, tpot),
+            slo=_objective(limits[:4], limits[4:]),
             precisions=formats,
             among=_among(gpu, provider, region, price_kind),
             users=users,

@@ -112,7 +112,7 @@ class ServingCandidate(Frozen):
         """Count the GPUs that the replica takes: a part of one on a slice."""
         if self.gpu_slice is None:
             return self.layout.gpus
-        return self.layout.gpus * self.gpu_slice.part
+        return self.layout.gpus * self.gpu_slice.gpu_share
 
     @property
     def laid_out(self) -> str:

@@ -67,17 +67,19 @@ class GpuModel(Frozen):
 
 
 class GpuSlice(Frozen):
-    """A MIG slice of a GPU: the vendor's name of its profile (1g.20gb), and the part it takes.
+    """A MIG slice of a GPU: the vendor's name of its profile (1g.20gb), and its part of the GPU.
 
     The part is of memory slices, on which slices are placed: a quarter starts at every second of
     eight, a half at the first or the fifth.
     """
 
     profile: str
-    part: GpuCount
+    gpu_share: GpuCount
 
     @model_validator(mode="after")
     def _part_nests(self) -> Self:
-        if self.part not in SLICE_PARTS:
-            raise ValueError(f"{self.profile} takes {self.part} of a GPU; slices are 1/4 or 1/2")
+        if self.gpu_share not in SLICE_PARTS:
+            raise ValueError(
+                f"{self.profile} takes {self.gpu_share} of a GPU; slices are 1/4 or 1/2"
+            )
         return self

@@ -89,8 +89,8 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
     one = share.assignment.candidate.gpu_slice
     if one is not None:
         yield (
-            f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.part} of them, and "
-            "let the device plugin use its mixed MIG strategy."
+            f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.gpu_share} of them, "
+            "and let the device plugin use its mixed MIG strategy."
         )
     if share.least_replicas == 0:
         yield "The plan has times without a replica: an autoscaler of one metric keeps one then."

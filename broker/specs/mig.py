@@ -24,6 +24,6 @@ def read_slices(gpus: Mapping[str, GpuModel]) -> SliceTable:
     slices: dict[str, list[SliceModel]] = defaultdict(list)
     for row in read_table("mig_profiles.csv"):
         name, profile = text(row, "gpu"), text(row, "profile")
-        one = GpuSlice.model_validate({"profile": profile, "part": text(row, "part")})
+        one = GpuSlice.model_validate({"profile": profile, "gpu_share": text(row, "part")})
         slices[name].append(SliceModel(one, gpus[f"{name}-{profile}"]))
     return {name: tuple(own) for name, own in slices.items()}

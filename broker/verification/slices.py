@@ -71,7 +71,7 @@ def _wrong(facts: Facts, one: ServingAssignment, *, is_allowed: bool) -> str:
         return "its replicas are on slices; the service does not allow mig"
     if not own.hardware.can_be_cut:
         return f"its GPUs are had as {own.hardware.virtualization}; nobody can cut those"
-    if cut.part not in SLICE_PARTS or one.candidate.layout.gpus != 1:
+    if cut.gpu_share not in SLICE_PARTS or one.candidate.layout.gpus != 1:
         return f"a replica takes {one.candidate.gpus} of a GPU; one slice of 1/4 or 1/2 is right"
     if one.candidate.gpu != f"{shape.gpu}-{cut.profile}":
         return f"{one.candidate.gpu} is no {cut.profile} slice of {shape.gpu}"

@@ -126,7 +126,7 @@ class Configuration:
     @classmethod
     def of(cls, candidate: ServingCandidate) -> Self:
         """Read it off a candidate."""
-        part = candidate.gpu_slice.part if candidate.gpu_slice else Fraction(1)
+        part = candidate.gpu_slice.gpu_share if candidate.gpu_slice else Fraction(1)
         return cls(candidate.gpu, candidate.precision, candidate.layout, part)
 
     @property

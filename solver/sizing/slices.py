@@ -26,7 +26,7 @@ def shape_of(gpu: GpuModel, shape: Shape) -> Shape:
 
 def on_slice(candidate: ServingCandidate, gpu_slice: GpuSlice, *, of: str) -> ServingCandidate:
     """Say of a candidate that is sized on a slice which one that is, and of which GPU."""
-    told = f"a {gpu_slice.profile} slice, {gpu_slice.part} of the memory and bandwidth of {of}"
+    told = f"a {gpu_slice.profile} slice, {gpu_slice.gpu_share} of the memory and bandwidth of {of}"
     return candidate.model_copy(
         update={"gpu_slice": gpu_slice, "assumptions": (told, *candidate.assumptions)}
     )

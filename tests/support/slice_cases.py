@@ -38,7 +38,7 @@ def sliced(
         update={
             "id": f"{service}/{of.instance_type}/{profile}",
             "gpu": f"{whole.candidate.gpu}-{profile}",
-            "gpu_slice": GpuSlice(profile=profile, part=part),
+            "gpu_slice": GpuSlice(profile=profile, gpu_share=part),
         }
     )
     return replace(whole, candidate=candidate)

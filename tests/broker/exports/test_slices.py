@@ -12,7 +12,7 @@ from broker.exports import dstack, kubernetes, skypilot
 from broker.exports.sharing import shared_out
 
 BOX = machine("nebius/gpu-h100-sxm_1gpu-16vcpu-200gb/eu-north1", gpus=1, usd="3")
-QUARTER = GpuSlice(profile="1g.20gb", part=Fraction(1, 4))
+QUARTER = GpuSlice(profile="1g.20gb", gpu_share=Fraction(1, 4))
 
 
 def on_quarters(of: ServingAssignment) -> ServingAssignment:

@@ -17,7 +17,7 @@ def specs() -> Specs:
 def test_each_model_that_can_be_cut_has_a_quarter_and_a_half(specs: Specs) -> None:
     assert specs.slices.keys() <= specs.gpus.keys()
     for own in specs.slices.values():
-        assert [one.gpu_slice.part for one in own] == [_QUARTER, _HALF]
+        assert [one.gpu_slice.gpu_share for one in own] == [_QUARTER, _HALF]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_slice_has_no_more_than_its_part(specs: Specs) -> None:
     for name, own in specs.slices.items():
         whole = specs.gpus[name]
         for one in own:
-            part, cut = float(one.gpu_slice.part), one.gpu
+            part, cut = float(one.gpu_slice.gpu_share), one.gpu
             assert cut.form == "MIG"
             assert cut.memory_gib == pytest.approx(part * whole.memory_gib * 0.98, abs=0.01)
             assert cut.memory_gb_per_s == pytest.approx(part * whole.memory_gb_per_s, rel=1e-3)

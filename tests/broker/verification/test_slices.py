@@ -121,4 +121,4 @@ def test_spares_are_all_that_a_gpu_holds(sliced_plan: Plan, sliced_case: Case) -
 
 def test_a_part_that_does_not_nest_is_no_slice() -> None:
     with pytest.raises(ValueError, match="takes 3/8 of a GPU; slices are 1/4 or 1/2"):
-        GpuSlice.model_validate({"profile": "3g.30gb", "part": "3/8"})
+        GpuSlice.model_validate({"profile": "3g.30gb", "gpu_share": "3/8"})
