@@ -89,7 +89,7 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
     one = share.assignment.candidate.gpu_slice
     if one is not None:
         yield (
-            f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.gpu_share} of them, "
+            f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.gpu_share} of them "
             "and let the device plugin use its mixed MIG strategy."
         )
     if share.least_replicas == 0:
