@@ -45,13 +45,14 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
             counts = f"{busy[over][0]:g} replicas are busy of {group.replicas[over][0]:.0f}"
             yield Finding(_name(group), f"{counts} {facts.timeline.where(over)}")
     for service, region in _demands(facts):
-        for same in _kinds(facts, service, region).values():
+        asks = service.availability.spare_replicas > 0
+        for same in _kinds(facts, service, region).values() if asks else ():
             spare = _spares(service, same)
             firm = [group for group in same if not group.assignment.on_spot]
             replicas = sum((group.replicas for group in firm), facts.timeline.zeros())
             busy = sum((_busy_replicas(group) for group in firm), facts.timeline.zeros())
             over = (replicas > 0) & ~(busy <= (replicas - spare) * (1 + TOLERANCE))
-            if spare and over.any():
+            if over.any():
                 counts = f"{busy[over][0]:g} replicas are busy of {replicas[over][0]:.0f}"
                 message = f"{counts}, of which {spare} are spares, {facts.timeline.where(over)}"
                 yield Finding(_name(firm[0]), message)

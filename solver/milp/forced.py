@@ -223,6 +223,7 @@ def _needed(
     sides, periods = columns.needed_at.upper.shape
     owned = sets.machines[machine].owned
     most = _most_fixed(sets, machine)
+    part = sets.least_gpus(machine) / sets.machines[machine].gpus
     found: list[tuple[Key, list[Entries], float]] = []
     for side in range(sides):
         for period in range(periods):
@@ -232,7 +233,7 @@ def _needed(
                 entries(0, columns.needed_at.at(np.array([side]), np.array([period])), most),
             ]
             is_for_runs = side == 1
-            least = 1.0 if is_for_runs else sets.least_gpus(machine) / sets.machines[machine].gpus
+            least = 1.0 if is_for_runs else part
             fixed = 0 if is_for_runs else owned[period]
             found.append(((side, period), parts, most - least - fixed))
     return found

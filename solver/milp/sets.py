@@ -268,10 +268,13 @@ class Sets:
     plans: tuple[SavingsPlan, ...] = ()
     plan_rates: tuple[PlanRate, ...] = ()
     hours: Floats = field(init=False, compare=False, repr=False)
+    has_slices: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Add up the hours of each period, once."""
+        """Add up the hours of each period, and look for slices, once."""
         object.__setattr__(self, "hours", np.array([period.hours for period in self.periods]))
+        has_slices = any(one.configuration.part != 1 for one in self.kinds)
+        object.__setattr__(self, "has_slices", has_slices)
 
     def most_slots(self, run: int) -> int:
         """Count the slots that a run may take from its first start to its end."""
@@ -279,7 +282,7 @@ class Sets:
 
     def least_gpus(self, machine: int) -> float:
         """Give the least that a firm replica may take of a machine: a GPU, or a slice of one."""
-        if all(kind.gpus >= 1 for kind in self.kinds):
+        if not self.has_slices:
             return 1.0
         own = (one.gpus for one in self.groups if one.machine == machine and not one.on_spot)
         return min(1.0, min(own, default=1.0))
