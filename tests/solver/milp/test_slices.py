@@ -11,14 +11,17 @@ from changed_cases import with_workloads
 from priced_out import same_bound
 from random_cases import random_case
 from slice_cases import HALF, QUARTER, cuttable, on_slices, slice_case, sliced
-from solving import program_of, same_cost, solved
+from solving import EXACT, program_of, same_cost, solved
 from tiny_cases import case, offer, run_entry, service_entry, training, workloads
 from wide_cases import wide_case
 
-from broker.domain.case import Case, ServingOption
+from broker.domain.case import Case, OwnedNodes, ServingOption
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Status
+from broker.planning.bare_plan import violations
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
+from solver.milp.forced import forced_optimum
 from solver.milp.optimize import has_hopeless_workload
 from solver.milp.prune import prune
 
@@ -68,6 +71,26 @@ def test_a_gang_shares_no_gpu_with_slices() -> None:
     )
     of = case(file, [box], serving=[sliced(box, [1], QUARTER)], training=[training(box)])
     assert exact_usd(of) == 2 * 4 * _HOURS
+
+
+def test_a_quarter_beyond_an_owned_gpu_is_use_of_a_rented_one() -> None:
+    of = _of([BOX], [sliced(BOX, [1], QUARTER)], load=5)
+    forced = forced_optimum(replace(of, owned=(OwnedNodes(BOX.machine, 1, None),)), BOX.key, EXACT)
+    assert forced.total_usd == 4 * _HOURS
+    enough = _of([BOX], [sliced(BOX, [1], QUARTER)], load=4)
+    owned = replace(enough, owned=(OwnedNodes(BOX.machine, 1, None),))
+    assert forced_optimum(owned, BOX.key, EXACT).status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("seed", [2, 4, 10, 15, 25, 45])
+def test_a_plan_that_must_use_an_offer_keeps_every_rule(seed: int) -> None:
+    of = slice_case(seed)
+    best = solved(of)
+    for one in of.offers:
+        forced = forced_optimum(of, one.key, EXACT)
+        if forced.status is not Status.INFEASIBLE:
+            assert violations(forced, of) == ()
+            assert float(forced.total_usd) >= float(best.total_usd) * (1 - 5e-6)
 
 
 def test_rows_of_a_machine_with_slices() -> None:
