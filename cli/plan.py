@@ -34,6 +34,16 @@ WhatIfOption = Annotated[
     ),
 ]
 
+InForceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--in-force",
+        metavar="PLAN",
+        help="The plan file that is in force: the search begins there, and nodes beside its own "
+        "count as moved where policy.churn.in_plan is true.",
+    ),
+]
+
 
 def plan(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
@@ -47,6 +57,7 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
     time_limit: TimeLimitOption = 40,
     gap: GapOption = 0.01,
     seed: SeedOption = 0,
+    in_force: InForceOption = None,
     what_if: WhatIfOption = None,
     form: FormatOption = "table",
 ) -> None:
@@ -65,13 +76,15 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
     source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
     terminal = Terminal.of(context)
     if what_if:
+        _check_alone(in_force)
         _show_what_if(what_if, workloads, source, solve, out=out, form=form, terminal=terminal)
         return
     if out is not None:
-        check_writable(out, inputs=(workloads, *([sheet] if sheet else [])))
+        check_writable(out, inputs=(workloads, *(one for one in (sheet, in_force) if one)))
+    start = _read(in_force) if in_force else None
     service = open_planning(terminal)
     with terminal.working("planning") as progress:
-        made = service.plan(workloads, source, solve, progress)
+        made = service.plan(workloads, source, solve, progress, start=start)
     if out is not None:
         write_plan(made, out, terminal)
     _print(made, form, terminal)
@@ -107,6 +120,25 @@ def check_has_plan(made: "Plan") -> None:
             f"no purchase meets every rule of the workloads file:\n  {reasons}",
             hint="loosen what is named here, or look at other offers: "
             "`rejected` in --format json has each reason with an example",
+        )
+
+
+def _read(path: Path) -> "Plan":
+    from broker.planning.plans import read_plan  # noqa: PLC0415 - keeps `--help` quick
+
+    return read_plan(path)
+
+
+def _check_alone(in_force: Path | None) -> None:
+    """Refuse a plan in force beside changes.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    if in_force is not None:
+        raise ConfigurationError(
+            "--in-force does not go with --what-if, which compares two plans made from nothing",
+            hint="make the change in the workloads file or a price sheet, and plan that",
         )
 
 

@@ -9,6 +9,7 @@ from typing import get_args, get_type_hints
 
 from solver.milp import (
     branch,
+    churn,
     clashes,
     coarse,
     narrow,
@@ -33,7 +34,7 @@ Names are those of the code, in plain Unicode. Index letters: s service, d deman
 in one region), k size class, c kind, g group, m machine, o offer, p commitment, l level, j run,
 a run option, q quota, n stock, t period.
 """
-_STEPS = (prune, outprice, relax, narrow, optimize, branch, coarse, solve)
+_STEPS = (prune, outprice, churn, relax, narrow, optimize, branch, coarse, solve)
 _CUTS = (clashes.clashes,)
 _MATH = re.compile(r"^(    |Σ)|    ∀ ")
 

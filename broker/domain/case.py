@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from broker.domain.candidate import GangCandidate, ServingCandidate
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import LineInForce
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.domain.surcharge import paid
 from broker.domain.workload import Workloads
@@ -88,6 +89,7 @@ class Case:
     `listed` is empty until `with_surcharges`: then it has the offers as they are sold, by key, and
     those in `offers` are at what is paid for them. `tenants` is empty until the program sets nodes
     of isolated workloads apart: then it says of which machines the nodes are one workload's.
+    `in_force` are the nodes of the plan in force, where churn is weighed against one.
     """
 
     workloads: Workloads
@@ -98,6 +100,7 @@ class Case:
     owned: tuple[OwnedNodes, ...]
     listed: Mapping[str, Offer] = field(default_factory=dict)
     tenants: Mapping[str, Tenant] = field(default_factory=dict)
+    in_force: tuple[LineInForce, ...] | None = None
 
 
 def with_surcharges(case: Case) -> Case:

@@ -85,6 +85,13 @@ class SavingsPlan(Frozen):
     steady: tuple[SteadyNodes, ...] = ()
 
 
+class LineInForce(Frozen):
+    """The most nodes at one time that the plan in force has of a line, inside the horizon."""
+
+    line: str
+    nodes: Annotated[int, Field(ge=1)]
+
+
 class Purchase(Frozen):
     """Nodes of one offer: what to reserve, book, rent, bid for, or take from what is owned.
 
@@ -170,8 +177,8 @@ class Term(StrEnum):
     """The named terms of the objective; a cost line is one of them.
 
     `surcharge` is what the policy's surcharges add to the price of a purchase, whose other lines
-    are at the offer's price. `over_budget` is what exceeding a soft budget counts as: nobody bills
-    it.
+    are at the offer's price. Nobody bills `over_budget`, which is what exceeding a soft budget
+    counts as, nor `churn`: what nodes count as that the plan in force does not have.
     """
 
     ON_DEMAND = "on_demand"
@@ -185,6 +192,11 @@ class Term(StrEnum):
     STORAGE = "storage"
     SURCHARGE = "surcharge"
     OVER_BUDGET = "over_budget"
+    CHURN = "churn"
+
+
+NOT_BILLED = frozenset({Term.OVER_BUDGET, Term.CHURN})
+"""Terms that weigh in the choice of a plan, but are no money that anybody is paid."""
 
 
 class CostLine(Frozen):
@@ -251,7 +263,8 @@ class Plan(Frozen):
 
     No plan under the same rules and catalog costs less than `bound_usd`;
     `gap_fraction` is (total − bound) / total. Where there is no plan it is 0 if that is proven, and
-    1 if the time was up before one was found.
+    1 if the time was up before one was found. `in_force` are the nodes of the plan in force, where
+    the policy has churn weighed against one; others then count as moved.
     """
 
     schema_: Literal["gpubroker.plan/1"] = Field(default="gpubroker.plan/1", alias="schema")
@@ -271,11 +284,20 @@ class Plan(Frozen):
     warnings: tuple[str, ...]
     workloads: Workloads
     offers: tuple[Offer, ...]
+    in_force: Annotated[
+        tuple[LineInForce, ...] | None, Field(exclude_if=lambda lines: lines is None)
+    ] = None
 
     @property
     def paid_offers(self) -> dict[str, Offer]:
         """Give the offers by key at what is paid for them, surcharges of the policy included."""
         return paid_by_key(self.offers, self.workloads.policy.surcharges)
+
+    @property
+    def billed_usd(self) -> Decimal:
+        """Add up what is paid to anybody."""
+        lines = (line.usd for line in self.cost_lines if line.term not in NOT_BILLED)
+        return sum(lines, Decimal(0))
 
     @property
     def is_undecided(self) -> bool:

@@ -56,12 +56,15 @@ class Churn(Frozen):
 
     The saving must exceed `usd_per_moved_node` for each node whose work moves, must be at least
     `min_saving_fraction` of what the plan in force costs, and its share of that cost, divided by
-    the share of the nodes that are disturbed, must reach `min_saving_per_disturbance`.
+    the share of the nodes that are disturbed, must reach `min_saving_per_disturbance`. With
+    `in_plan` it weighs in the plan itself, too: each node of a line beyond the most that the plan
+    in force has of it counts as `usd_per_moved_node`, which nobody is paid.
     """
 
     usd_per_moved_node: Usd = Decimal("50.000000")
     min_saving_fraction: Share = 0.02
     min_saving_per_disturbance: Annotated[float, Field(ge=0)] = 0.5
+    in_plan: Annotated[bool, Field(exclude_if=lambda asks: not asks)] = False
 
 
 class Policy(Frozen):
@@ -75,9 +78,10 @@ class Policy(Frozen):
     provider has at most this share at any time; a service may set a smaller one.
     `max_share_per_provider` is of the GPU-hours of all work together. `approvals` is how many
     different persons must approve a plan before anything of it is bought. `churn` says when a night
-    acts on a better plan; it changes no plan. `budgets` are further caps, on parts of the plan, by
-    the hour, or soft. `coverage` sets targets for commitments and spot. `surcharges` are paid
-    beside the price of some nodes. `isolated` names workloads whose nodes carry nothing else.
+    acts on a better plan, and may weigh in the plan itself. `budgets` are further caps, on parts of
+    the plan, by the hour, or soft. `coverage` sets targets for commitments and spot. `surcharges`
+    are paid beside the price of some nodes. `isolated` names workloads whose nodes carry nothing
+    else.
     """
 
     providers: AllowDeny = AllowDeny()

@@ -23,6 +23,7 @@ _TERMS = {
     Term.STORAGE: "storage of data and weights",
     Term.SURCHARGE: "surcharges on nodes",
     Term.OVER_BUDGET: "over soft budgets, not billed",
+    Term.CHURN: "moved nodes, not billed",
 }
 
 

@@ -46,4 +46,5 @@ def bare_plan(optimum: Optimum, case: Case) -> Plan:
         warnings=(),
         workloads=case.workloads,
         offers=tuple(offers[key] for key in used),
+        in_force=case.in_force,
     )

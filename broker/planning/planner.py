@@ -123,6 +123,7 @@ def _plan(report: CaseReport, catalog: Catalog, settings: SolveSettings, solved:
         warnings=tuple(_warnings(report, solved, used)),
         workloads=case.workloads,
         offers=used,
+        in_force=case.in_force,
     )
 
 

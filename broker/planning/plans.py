@@ -1,12 +1,14 @@
 """Making and checking plans from files: what `plan` and `verify` do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.in_force import weighed_against, weighed_against_plan
 from broker.domain.plan import Plan, RejectedCount, SolveSettings
 from broker.domain.workload import Workloads
 from broker.planning.case import CaseReport, build_case
@@ -35,7 +37,8 @@ def plan_workloads(
 ) -> Plan:
     """Make the plan of a workloads file over a catalog; it has passed the independent check.
 
-    What an earlier plan chose, `start`, is tried first.
+    What an earlier plan chose, `start`, is tried first. Where the policy has churn weighed in the
+    plan, it is the plan in force: other nodes count as moved.
 
     Raises:
         ConfigurationError: the workloads name what our tables or the catalog do not know.
@@ -43,6 +46,7 @@ def plan_workloads(
     check_names(workloads, specs)
     progress("sizing every workload on every machine")
     report = case_of(workloads, view, specs, settings)
+    report = replace(report, case=weighed_against_plan(report.case, start))
     beside = (single_provider(report.case),)
     catalog = catalog_of(view)
     return make_plan(
@@ -59,11 +63,11 @@ def verify_plan(
         ConfigurationError: the workloads name what our tables or the catalog do not know.
     """
     check_names(workloads, specs)
-    report = case_of(workloads, view, specs, settings)
+    case = weighed_against(case_of(workloads, view, specs, settings).case, plan.in_force)
     digest = workloads_sha256(workloads)
     if plan.workloads == workloads and has_hash(plan.workloads, plan.workloads_sha256):
         digest = plan.workloads_sha256  # the same demand, named by a version that knew fewer keys
-    return check(plan, report.case, snapshot=view.snapshot, workloads_sha256=digest)
+    return check(plan, case, snapshot=view.snapshot, workloads_sha256=digest)
 
 
 def case_of(

@@ -140,7 +140,8 @@ class PlanningService:
     ) -> Plan:
         """Make the plan of a workloads file over a catalog; it has passed the independent check.
 
-        What an earlier plan chose, `start`, is tried first.
+        What an earlier plan chose, `start`, is tried first; it is the plan in force, where churn is
+        weighed in the plan.
 
         Raises:
             ConfigurationError: the file or the catalog cannot be used.
@@ -191,7 +192,8 @@ class PlanningService:
         before, after = plans.read_plan(old), plans.read_plan(new)
         named = self._named(source, after)
         old_named = self._named(old_source, before)
-        again = compare.replanner(after, self.specs, self.settings) if solve else None
+        tables, held = self.specs, before.in_force
+        again = compare.replanner(after, tables, self.settings, held) if solve else None
         catalogs = compare.Catalogs.of(
             before, after, self._view_of, named=named, old_named=old_named
         )

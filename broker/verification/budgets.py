@@ -8,7 +8,7 @@ import numpy as np
 
 from broker.domain.budget import Budget
 from broker.domain.offer import PriceKind
-from broker.domain.plan import Term
+from broker.domain.plan import NOT_BILLED, Term
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.verification.facts import TOLERANCE, Facts, Finding
 
@@ -80,7 +80,7 @@ def _in_all(facts: Facts, budget: Budget) -> Fraction:
         usd = [one.purchase.usd for one in facts.bought if budget.is_with(one.offer.provider)]
     else:
         lines = facts.plan.cost_lines
-        usd = [line.usd for line in lines if line.term is not Term.OVER_BUDGET]
+        usd = [line.usd for line in lines if line.term not in NOT_BILLED]
     return sum(map(Fraction, usd), _NOTHING)
 
 

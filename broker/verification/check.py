@@ -17,6 +17,7 @@ from broker.verification import (
     blocks,
     budgets,
     capacity,
+    churn,
     commitments,
     costs,
     coverage,
@@ -41,6 +42,7 @@ Rule = Callable[[Facts], Iterator[Finding]]
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "inputs": inputs.inputs,
+        "in_force": churn.in_force,
         "offers": inputs.offers,
         "purchases": inputs.purchases,
         "steps": steps.steps,

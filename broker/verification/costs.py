@@ -13,6 +13,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Term
 from broker.domain.savings import upfront_share
 from broker.verification.budgets import overruns
+from broker.verification.churn import moved_usd
 from broker.verification.data import data_lines
 from broker.verification.facts import Bought, Facts, Finding
 from broker.verification.timeline import node_hours_of
@@ -69,8 +70,9 @@ def owned_nodes(facts: Facts) -> Iterator[Finding]:
 
 
 def cost_lines(facts: Facts) -> Iterator[Finding]:
-    """Let the cost lines be those of the purchases, the workloads' data and budgets, each once."""
+    """Let the cost lines be those of purchases, workloads' data, budgets and churn, each once."""
     right = dict(_purchase_lines(facts)) | dict(data_lines(facts))
+    right |= {(Term.CHURN, line): to_micro_usd(due) for line, due in moved_usd(facts)}
     right |= {(Term.OVER_BUDGET, name): to_micro_usd(due) for name, due in overruns(facts).items()}
     found = {(line.term, line.subject): line.usd for line in facts.plan.cost_lines}
     for term, subject in sorted(right.keys() | found.keys()):

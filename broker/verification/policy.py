@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from broker.domain.certifications import certification_code
 from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer
-from broker.domain.plan import Term
+from broker.domain.plan import NOT_BILLED
 from broker.domain.policy import AllowDeny
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.verification.costs import to_micro_usd
@@ -103,7 +103,7 @@ def commitment_terms(facts: Facts) -> Iterator[Finding]:
 def budget(facts: Facts) -> Iterator[Finding]:
     """Stay within the monthly budget, scaled to the horizon (a month has 730 hours).
 
-    What soft budgets ask for is not paid.
+    What soft budgets and churn count as is not paid.
     """
     workloads = facts.case.workloads
     monthly = workloads.policy.budget_usd_per_month
@@ -112,7 +112,7 @@ def budget(facts: Facts) -> Iterator[Finding]:
     months = Fraction(workloads.horizon.hours) / Fraction(HOURS_PER_MONTH)
     limit = to_micro_usd(Fraction(monthly) * months)
     lines = facts.plan.cost_lines
-    unpaid = sum((line.usd for line in lines if line.term is Term.OVER_BUDGET), Decimal(0))
+    unpaid = sum((line.usd for line in lines if line.term in NOT_BILLED), Decimal(0))
     if facts.plan.total_usd - unpaid > limit:
         message = f"total_usd is {facts.plan.total_usd}; the budget for the horizon is {limit}"
         yield Finding("plan", message)

@@ -38,6 +38,7 @@ def values_of(program: Program, found: Found) -> Floats:
     _commit(program, values, committed)
     _exceed(program, values)
     _use_zones(program, values)
+    _move(program, values)
     return values
 
 
@@ -76,6 +77,18 @@ def _exceed(program: Program, values: Floats) -> None:
     is_over = (one.column >= over.start) & (one.column < over.start + over.size)
     needed = excess[one.row[is_over]] / -one.coefficient[is_over]
     values[one.column[is_over]] = np.maximum(needed, 0.0)
+
+
+def _move(program: Program, values: Floats) -> None:
+    """Count what is moved of each line."""
+    moved = program.columns.moved_nodes
+    (rows,) = (one for one in program.families if one.family == "moved_nodes")
+    one = rows.entries
+    beyond = rows.lower - np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys))
+    lines = np.array([int(str(key[0])) for key in rows.keys], dtype=np.int64)
+    most = np.zeros(moved.size)
+    np.maximum.at(most, lines, beyond)
+    values[moved.start : moved.start + moved.size] = most
 
 
 def _use_zones(program: Program, values: Floats) -> None:

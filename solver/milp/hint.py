@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from solver.milp.churn import churn_lines
 from solver.milp.program import Program
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import routed_sides, soft_budgets, stayers, watched_machines
@@ -69,5 +70,6 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         "zone_used": [(demands[demand], zone) for demand, zone in zone_pairs(sets)],
         "over_usd": [number for number, _ in soft_budgets(sets)],
         "plan_steps": [one.id for one in sets.plans],
+        "moved_nodes": [one.id for one in churn_lines(sets)],
         "idle_nodes": [machines[one] for one in watched_machines(sets)],
     }

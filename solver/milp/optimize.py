@@ -25,6 +25,7 @@ from solver.milp.beside import Beside
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.extract_budgets import overrun_lines
+from solver.milp.extract_churn import churn_cost_lines
 from solver.milp.extract_data import data_lines
 from solver.milp.extract_nodes import cost_lines, purchases
 from solver.milp.extract_work import read_work, serving_assignments, training_assignments
@@ -281,6 +282,7 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     offers |= {offer.key: offer for offer in sets.case.offers} | dict(sets.case.listed)
     lines = cost_lines(bought, offers) + data_lines(sets.case, serving, training)
     lines += overrun_lines(sets.case, bought, (serving, training), lines)
+    lines += churn_cost_lines(sets.case, bought)
     total = sum((line.usd for line in lines), Decimal(0))
     bound = min(_down(solution.bound_usd), total)
     gap = float((total - bound) / total) if total else 0.0

@@ -7,6 +7,7 @@ that does the same. Where options share nodes (parts of a node, or committed nod
 all together, as leaving one behind could leave its nodes behind too; and firm and spot replicas
 of one kind go together, as otherwise the service could need one kind more. Owned machines stay. A
 machine with the rate of a savings plan may cost nothing more, where the promise is not used up.
+Where churn is weighed nothing goes: what a moved node counts as is in no price of an hour.
 """
 
 from collections import defaultdict
@@ -20,6 +21,7 @@ from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.build import fewest_slots
+from solver.milp.churn import weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.sets import Configuration, most_slots
 from solver.milp.shares import spread_services
@@ -97,6 +99,8 @@ class _Standalone:
 
 def drop_outpriced(case: Case) -> Case:
     """Drop every serving and training option that a standalone one replaces for no more."""
+    if weighs_churn(case):
+        return case
     markets = _markets(case)
     kinds = _kinds(case, markets)
     gone = _replaceable_kinds(kinds, markets, spread_services(case) | fetching_services(case))

@@ -18,15 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from broker.domain.case import (
-    Case,
-    ServingOption,
-    TrainingOption,
-    committed_hours,
-)
+from broker.domain.case import Case, ServingOption, TrainingOption, committed_hours
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.beyond_cost import is_about_more
+from solver.milp.churn import staying, weighs_churn, with_offers
 from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
 from solver.milp.sets import Configuration
@@ -64,6 +60,7 @@ class _Profile:
     cloud: str = ""
     has_plan: bool = False
     limited: bool = False
+    one_for_one: bool = False
     quotas: frozenset[int] = frozenset()
 
     @property
@@ -88,16 +85,16 @@ def prune(case: Case) -> Pruned:
     case = prepared(case)
     if is_about_more(case) or has_targets(case):
         return Pruned(case, {})
-    case = replace(case, offers=_undominated_commitments(case))
-    case = replace(case, offers=_undominated_blocks(case))
+    case = with_offers(case, _undominated_commitments(case))
+    case = with_offers(case, _undominated_blocks(case))
     case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))
-    owned = {one.machine for one in case.owned}
+    kept_anyway = {one.machine for one in case.owned} | staying(case)
     profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
     unlimited: list[_Profile] = []
     dominated: dict[str, str] = {}
     for profile in profiles:
         better = next((one for one in unlimited if _dominates(one, profile)), None)
-        if better is None or profile.machine in owned:
+        if better is None or profile.machine in kept_anyway:
             if not (profile.limited or profile.quotas):
                 unlimited.append(profile)
         else:
@@ -226,9 +223,8 @@ def _replaces(better: ServingOption, worse: ServingOption) -> bool:
 
 def _profiles(case: Case) -> dict[str, _Profile]:
     keys = {one.machine for one in case.serving} | {one.machine for one in case.training}
-    profiles = {
-        key: _Profile(key, int(case.machines[key].hardware.shape.gpu_count)) for key in sorted(keys)
-    }
+    gpus = {key: int(case.machines[key].hardware.shape.gpu_count) for key in sorted(keys)}
+    profiles = {key: _Profile(key, gpus[key], one_for_one=weighs_churn(case)) for key in gpus}
     for offer in case.offers:
         if offer.machine in profiles:
             _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
@@ -296,7 +292,8 @@ def _copies(better: _Profile, worse: _Profile) -> int:
     """
     if better.gpus >= worse.gpus:
         return 1
-    return 0 if worse.training or worse.gpus % better.gpus else worse.gpus // better.gpus
+    is_whole = bool(worse.training) or worse.one_for_one
+    return 0 if is_whole or worse.gpus % better.gpus else worse.gpus // better.gpus
 
 
 def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:

@@ -84,9 +84,7 @@ def purchases_sold(case: Case, bought: Iterable[Purchase]) -> tuple[Purchase, ..
 
 def lines_sold(case: Case, lines: Iterable[CostLine]) -> tuple[CostLine, ...]:
     """Name the purchases that cost lines are for as they are sold."""
-    return tuple(
-        line.model_copy(update={"subject": _id_sold(case, line.subject)}) for line in lines
-    )
+    return tuple(line.model_copy(update={"subject": id_sold(case, line.subject)}) for line in lines)
 
 
 def serving_sold(case: Case, serving: Sequence[ServingAssignment]) -> tuple[ServingAssignment, ...]:
@@ -101,19 +99,20 @@ def training_sold(
     return tuple(one.model_copy(update={"machine": sold_as(case, one.machine)}) for one in training)
 
 
+def id_sold(case: Case, name: str) -> str:
+    """Name a line of purchases as it is sold, and for whom alone."""
+    machine, _, rest = name.partition("@")
+    tenant = case.tenants.get(machine)
+    return f"{tenant.machine}@{rest}{_APART}{tenant.workload}" if tenant else name
+
+
 def _sold(case: Case, one: Purchase) -> Purchase:
     machine, _, kind = one.offer.partition("@")
     tenant = case.tenants.get(machine)
     if tenant is None:
         return one
-    named = {"id": _id_sold(case, one.id), "offer": f"{tenant.machine}@{kind}"}
+    named = {"id": id_sold(case, one.id), "offer": f"{tenant.machine}@{kind}"}
     return one.model_copy(update={**named, "isolated_for": tenant.workload})
-
-
-def _id_sold(case: Case, name: str) -> str:
-    machine, _, rest = name.partition("@")
-    tenant = case.tenants.get(machine)
-    return f"{tenant.machine}@{rest}{_APART}{tenant.workload}" if tenant else name
 
 
 def _machines(case: Case, machines: Mapping[tuple[str, str], str]) -> dict[str, Offer]:

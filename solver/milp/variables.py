@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from broker.domain.budget import Budget
 from broker.domain.policy import Sharing
+from solver.milp.churn import churn_lines
 from solver.milp.sets import Floats, Sets
 from solver.milp.zones import zone_pairs
 
@@ -64,7 +65,8 @@ class Columns:
     the horizon. idle_nodes[i,t] are committed nodes that no work fills, i of `watched_machines`.
     run_begun[j,t] says of a run with a longest duration whether it has begun.
     peak_replicas[g] are the most of a group at one time, where bringing weights costs something and
-    several kinds may serve a demand.
+    several kinds may serve a demand. moved_nodes[i] are those that the plan in force does not have,
+    i of `churn_lines`.
     """
 
     replicas: Block
@@ -89,6 +91,7 @@ class Columns:
     idle_nodes: Block
     run_begun: Block
     peak_replicas: Block
+    moved_nodes: Block
 
     def blocks(self) -> tuple[Block, ...]:
         """List the blocks in column order."""
@@ -115,6 +118,7 @@ class Columns:
             self.idle_nodes,
             self.run_begun,
             self.peak_replicas,
+            self.moved_nodes,
         )
 
     @property
@@ -208,6 +212,7 @@ def build_columns(sets: Sets) -> Columns:
         "idle_nodes": (np.full((len(watched_machines(sets)), size.periods), np.inf), False),
         "run_begun": (size.begun(), False),
         "peak_replicas": (size.peaks(), False),
+        "moved_nodes": (np.full(len(churn_lines(sets)), np.inf), False),
     }
     blocks: dict[str, Block] = {}
     start = 0

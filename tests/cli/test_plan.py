@@ -192,3 +192,19 @@ def _alive_in_group(group: int) -> list[int]:
         if int(of) == group and state != "Z":
             found.append(int(path.parent.name))
     return found
+
+
+def test_a_plan_in_force_is_read_and_weighed(tiny: tuple[str, ...], gpubroker: Gpubroker) -> None:
+    first = Path(tiny[1]).parent / "first.json"
+    assert gpubroker(*tiny, "--out", str(first)).code == 0
+    again = gpubroker(*tiny, "--in-force", str(first), "--format", "json")
+    assert again.code == 0
+    assert json.loads(again.out)["total_usd"] == json.loads(first.read_text())["total_usd"]
+    refused = gpubroker(*tiny, "--in-force", str(first), "--out", str(first))
+    assert refused.code == 2
+    beside = gpubroker(*tiny, "--in-force", str(first), "--what-if", "traffic=1.1")
+    assert beside.code == 2
+    assert "--in-force does not go with --what-if" in beside.err
+    missing = gpubroker(*tiny, "--in-force", f"{first}.gone")
+    assert missing.code == 2
+    assert "cannot read plan" in missing.err

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 
 from oracle_budgets import Budgets, join_within
+from oracle_churn import moved_usd
 from oracle_fleets import (
     INFEASIBLE,
     SLACK,
@@ -197,7 +198,7 @@ def _cost(
         term_h = offer.commitment.term_months * 730
         active_h = min(term_h, tiny.case.workloads.horizon.hours)
         hourly = float(offer.usd_per_hour) + float(offer.commitment.upfront_usd) / term_h
-        total += nodes * hourly * active_h
+        total += nodes * hourly * active_h + moved_usd(tiny.case, offer, nodes)
     if total >= best:
         return INFEASIBLE
     frontiers = [
@@ -345,7 +346,7 @@ def _price(tiny: Tiny, rented: dict[str, int], kind: PriceKind) -> float:
     usd = 0.0
     for machine, nodes in rented.items():
         price = tiny.price(machine, kind)
-        if nodes and price is None:
+        if (nodes and price is None) or nodes > tiny.most_rented.get((machine, kind), nodes):
             return INFEASIBLE
         usd += nodes * (price or 0.0)
     for quota in tiny.case.workloads.quotas:

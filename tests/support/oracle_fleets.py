@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from broker.domain.case import Case, ServingOption, TrainingOption
@@ -26,6 +26,7 @@ class Tiny:
 
     case: Case
     most_committed: int
+    most_rented: Mapping[tuple[str, PriceKind], int] = field(default_factory=dict)
 
     @cached_property
     def slots(self) -> int:

@@ -91,4 +91,5 @@ def assembled(of: Case, optimum: Optimum, limits: Limits = EXACT) -> Plan:
         warnings=(),
         workloads=of.workloads,
         offers=tuple(offers[key] for key in sorted(used)),
+        in_force=of.in_force,
     )

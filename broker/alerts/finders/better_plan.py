@@ -51,7 +51,7 @@ def _days(night: Night, made: Plan) -> Decimal:
 def _title(night: Night, made: Plan, saving: Decimal | None) -> str:
     days = made.workloads.horizon.days
     if night.in_force is None:
-        return f"The first plan of {night.workloads}: {dollars(made.total_usd)} for {days} days"
+        return f"The first plan of {night.workloads}: {dollars(made.billed_usd)} for {days} days"
     if night.needed:
         return f"The plan in force of {night.workloads} cannot go on: there is a new one"
     apart = counted(_days(night, made), "day")
@@ -71,8 +71,8 @@ def _facts(night: Night, made: Plan) -> Iterator[str]:
         worth = "saving" if usd >= 0 else "costing"
         yield f"{counted(len(rest), 'more step')}, {worth} {dollars(abs(usd))} in all"
     if night.in_force is not None:
-        before = dollars(night.in_force.total_usd)
-        yield f"{dollars(made.total_usd)} in all; the plan in force was made for {before}"
+        before = dollars(night.in_force.billed_usd)
+        yield f"{dollars(made.billed_usd)} in all; the plan in force was made for {before}"
     yield f"no plan can be more than {made.gap_fraction:.1%} cheaper than this one"
 
 

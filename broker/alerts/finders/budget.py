@@ -50,13 +50,13 @@ def budget_nearly_used(night: Night) -> Iterator[Alert]:
 
 
 def _cost_usd(night: Night, plan: Plan) -> Decimal:
-    """Take the plan's total, and what its prices rose or fell by since it was made."""
+    """Take what the plan pays, and what its prices rose or fell by since it was made."""
     hours = {purchase.offer: purchase.node_hours for purchase in plan.purchases}
     moved = (
         (move.usd_per_hour_now - move.usd_per_hour_before) * hours.get(move.offer, Decimal(0))
         for move in night.price_moves
     )
-    return plan.total_usd + sum(moved, Decimal(0))
+    return plan.billed_usd + sum(moved, Decimal(0))
 
 
 def _action(night: Night, per_month: Decimal) -> str:

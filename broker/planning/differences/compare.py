@@ -1,12 +1,13 @@
 """Two plans in, their whole difference out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.in_force import weighed_against
 from broker.domain.offer import Offer
-from broker.domain.plan import CatalogRef, Plan, Status
+from broker.domain.plan import CatalogRef, LineInForce, Plan, Status
 from broker.domain.workload import Workloads
 from broker.planning.catalog_view import CatalogView
 from broker.planning.differences.lines import Window, line_rows, price_changes
@@ -101,12 +102,21 @@ def compare_plans(
     )
 
 
-def replanner(like: Plan, specs: Specs, settings: Settings) -> Solve:
-    """Plan again as a plan was made: to its gap, in its time, with its seed."""
+def replanner(
+    like: Plan,
+    specs: Specs,
+    settings: Settings,
+    in_force: tuple[LineInForce, ...] | None = None,
+) -> Solve:
+    """Plan again as a plan was made: to its gap, in its time, with its seed.
+
+    `in_force` are the nodes that churn is weighed against.
+    """
 
     def solve(workloads: Workloads, view: CatalogView) -> Plan:
         check_names(workloads, specs)
         report = case_of(workloads, view, specs, settings)
+        report = replace(report, case=weighed_against(report.case, in_force))
         return make_plan(
             report,
             catalog_of(view),

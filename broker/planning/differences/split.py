@@ -78,7 +78,12 @@ def split_change(
         Cause.PRICE: "",
         Cause.CATALOG: market.why,
         Cause.LOAD: _listed(load_changes(old.workloads, new.workloads)),
-        Cause.RULES: _listed(rule_changes(old.workloads, new.workloads)),
+        Cause.RULES: _listed(
+            [
+                *rule_changes(old.workloads, new.workloads),
+                *(["the plan in force"] if old.in_force != new.in_force else []),
+            ]
+        ),
         Cause.SEARCH: "nothing changed but the search",
     }
     causes = [

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.explanation import Explanation
+from broker.domain.in_force import weighed_against
 from broker.domain.plan import SMALLEST_GAP, Plan, Status
 from broker.planning.catalog_view import CatalogView
 from broker.planning.explaining.asked import Asked
@@ -45,9 +47,11 @@ def explain_plan(
             f"{view.snapshot[:12]}",
             hint="name the same sheet or snapshot, or make the plan again",
         )
-    sources = Sources(view, specs, settings.model_copy(update={"keys": {}}))
+    without_keys = settings.model_copy(update={"keys": {}})
+    sources = Sources(view, specs, without_keys, plan.in_force)
     progress("sizing every workload on every machine")
     report = case_of(plan.workloads, view, specs, sources.settings)
+    report = replace(report, case=weighed_against(report.case, plan.in_force))
     found = check(plan, report.case, snapshot=view.snapshot)
     if found:
         raise ConfigurationError(

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
 from broker.domain.case import Case
-from broker.domain.plan import Plan
+from broker.domain.in_force import weighed_against
+from broker.domain.plan import LineInForce, Plan
 from broker.domain.workload import Workloads
 from broker.planning.case import CaseReport
 from broker.planning.catalog_view import CatalogView
@@ -28,15 +29,20 @@ _ResultT = TypeVar("_ResultT")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a case is built from anew where options have to be sized anew."""
+    """What a case is built from anew where options have to be sized anew.
+
+    `in_force` are the nodes that the plan was weighed against, where it was.
+    """
 
     view: CatalogView
     specs: Specs
     settings: Settings
+    in_force: tuple[LineInForce, ...] | None = None
 
     def case_of(self, workloads: Workloads) -> Case:
         """Build the case of other workloads over the same catalog."""
-        return case_of(workloads, self.view, self.specs, self.settings).case
+        case = case_of(workloads, self.view, self.specs, self.settings).case
+        return weighed_against(case, self.in_force)
 
     def without_offers(self) -> Self:
         """Keep what says how old prices may be, but none of the catalog's offers."""

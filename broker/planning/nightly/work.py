@@ -11,6 +11,7 @@ from functools import cached_property
 from broker.alerts.night import Change, Night, ProviderState
 from broker.domain.case import Case
 from broker.domain.errors import BrokerError, ConfigurationError
+from broker.domain.in_force import weighed_against_plan
 from broker.domain.offer import Offer
 from broker.domain.plan import Plan
 from broker.domain.workload import Workloads
@@ -170,9 +171,10 @@ class NightWork:
             BrokerError: it breaks a rule.
         """
         made = self._keeping.plan(planned.plan)
+        case = weighed_against_plan(self._report(priced).case, self._in_force(planned))
         found = check(
             made,
-            self._report(priced).case,
+            case,
             snapshot=self.view(priced).snapshot,
             workloads_sha256=self.sha256,
         )

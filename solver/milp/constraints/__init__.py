@@ -15,6 +15,7 @@ from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.min_zones import min_zones
+from solver.milp.constraints.moved_nodes import moved_nodes
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.peak_replicas import peak_replicas
 from solver.milp.constraints.plan_share import plan_share
@@ -88,4 +89,5 @@ CONSTRAINTS = (
     upfront_cap,
     budget,
     budgets,
+    moved_nodes,
 )

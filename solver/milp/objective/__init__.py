@@ -1,6 +1,7 @@
 """Objective terms, one a module; the plan's cost lines are these terms at the solution."""
 
 from solver.milp.objective.blocks import blocks
+from solver.milp.objective.churn import churn
 from solver.milp.objective.commitments import commitments
 from solver.milp.objective.egress import egress
 from solver.milp.objective.on_demand import on_demand
@@ -20,4 +21,5 @@ TERMS = (
     egress,
     storage,
     over_budget,
+    churn,
 )

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from churn_cases import BOLT, replicas
 from random_cases import handover_case, random_case
 from savings_cases import rate, two_thirds
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
@@ -265,4 +266,5 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,
+    "moved_nodes": lambda: replicas(5, {BOLT.key: 5}, usd=49),
 }

@@ -14,6 +14,7 @@ from solver.milp.program import Program
 ELSEWHERE = {
     "blocks": "test_blocks.py",
     "over_budget": "test_budgets.py",
+    "churn": "test_churn.py",
     "savings_plans": "test_savings.py",
     "savings_cover": "test_savings.py",
     "storage": "test_data_costs.py",

@@ -13,6 +13,7 @@ import pytest
 from nights import EVENING, RUN, Nights, wish
 
 from broker.domain.errors import ConfigurationError
+from broker.domain.plan import Plan
 from broker.journal.records import Opening, State, Step
 from broker.planning.nightly.deciding import Verdict
 from broker.planning.nightly.outcomes import DiffOutcome, PlanOutcome
@@ -209,3 +210,26 @@ def test_a_file_that_cannot_be_read_and_a_horizon_that_is_over_are_told_once(
     (run,) = nights.service().journal.runs("team")
     assert (run.state, run.steps[0].state) == (State.FAILED, State.FAILED)
     assert "write `start: today`" in run.hint
+
+
+def _line(plan: Plan) -> str:
+    return plan.purchases[0].id
+
+
+def test_a_night_weighs_moved_nodes_in_its_plan_where_the_policy_asks(
+    new_place: Callable[[], Place], tmp_path: Path
+) -> None:
+    """A node elsewhere costs 1.20 USD an hour less, which is less than moving counts as."""
+    asking = RUN.replace("usd_per_moved_node: 1", "usd_per_moved_node: 100, in_plan: true")
+    nights = Nights(new_place(), tmp_path, asking)
+    nights.now = EVENING - timedelta(days=1)
+    first = nights.service().night(nights.workloads, wish())
+    nights.now += timedelta(days=1)
+    nights.shop.prices = {"box": "2.00", "pod": "0.80"}
+    second = nights.service().night(nights.workloads, wish())
+    book = PlanBook(open_store(nights.settings))
+    plans = [book.plan(one.outcome.planned.plan) for one in (first, second) if one.outcome]
+    assert [one.in_force and one.in_force[0].line for one in plans] == [None, _line(plans[0])]
+    assert _line(plans[0]) == _line(plans[1])
+    assert second.outcome
+    assert second.outcome.decided.verdict is Verdict.KEEP
