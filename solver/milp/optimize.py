@@ -24,6 +24,7 @@ from broker.domain.quantities import MICRO_USD
 from solver.milp.beside import Beside
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
+from solver.milp.churn import weighs_churn
 from solver.milp.extract_budgets import overrun_lines
 from solver.milp.extract_churn import churn_cost_lines
 from solver.milp.extract_data import data_lines
@@ -55,6 +56,8 @@ _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
 _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
+_FREE_SHARE = 0.4
+"""So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
 _BRANCH_SHARE = 0.95
@@ -102,6 +105,47 @@ def optimize(
     A demand or run without any option has no plan at all; then no solver is asked.
     """
     watch = watch or Watch()
+    if weighs_churn(case):
+        return _beside_one_in_force(case, limits, clock, watch)
+    return _optimized(case, limits, clock, watch)
+
+
+def _beside_one_in_force(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Optimum:
+    """Plan as if no move counted, which is pruned further and bounds; then, if need be, as it does.
+
+    The better of the two plans is taken, with the moves that it has.
+    """
+    ends_at = clock() + limits.time_limit_s
+    bound_only = Watch(lambda _, bound_usd: watch.saw(bound_usd=bound_usd), watch.is_ended)
+    part = _left(limits, limits.time_limit_s * _FREE_SHARE)
+    free = _optimized(replace(case, in_force=None), part, clock, bound_only)
+    counted = _with_churn(case, free, limits)
+    is_none = free.status is Status.INFEASIBLE and not free.ran_out_of_time
+    if is_none or counted.status is Status.OPTIMAL or watch.is_ended():
+        return counted
+    whole = _optimized(case, _left(limits, ends_at - clock()), clock, watch)
+    return _better_of(counted, whole, limits)
+
+
+def _with_churn(case: Case, free: Optimum, limits: Limits) -> Optimum:
+    """Count the moves of a plan that was made as if none did."""
+    if free.status is Status.INFEASIBLE:
+        return free
+    lines = free.cost_lines + churn_cost_lines(case, free.purchases)
+    total = sum((line.usd for line in lines), Decimal(0))
+    return _proven(replace(free, cost_lines=lines, total_usd=total), free.bound_usd, limits)
+
+
+def _better_of(one: Optimum, other: Optimum, limits: Limits) -> Optimum:
+    """Take the cheaper of two plans of a case, at the better of their bounds."""
+    bound_usd = max(one.bound_usd, other.bound_usd)
+    plans = [plan for plan in (one, other) if plan.status is not Status.INFEASIBLE]
+    if not plans:
+        return replace(other, bound_usd=bound_usd)
+    return _proven(min(plans, key=lambda plan: plan.total_usd), bound_usd, limits)
+
+
+def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Optimum:
     ends_at = clock() + limits.time_limit_s
     pruned = prune(case)
     sets = build_sets(pruned.case)
@@ -284,18 +328,30 @@ def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
     lines += overrun_lines(sets.case, bought, (serving, training), lines)
     lines += churn_cost_lines(sets.case, bought)
     total = sum((line.usd for line in lines), Decimal(0))
-    bound = min(_down(solution.bound_usd), total)
-    gap = float((total - bound) / total) if total else 0.0
-    is_proven = gap <= max(limits.gap_fraction, SMALLEST_GAP)
-    return Optimum(
-        status=Status.OPTIMAL if is_proven else Status.FEASIBLE,
+    found = Optimum(
+        status=Status.FEASIBLE,
         total_usd=total,
-        bound_usd=bound,
-        gap_fraction=gap,
+        bound_usd=total,
+        gap_fraction=0.0,
         purchases=purchases_sold(sets.case, bought),
         serving=serving_sold(sets.case, serving),
         training=training_sold(sets.case, training),
         cost_lines=lines_sold(sets.case, lines),
+    )
+    return _proven(found, _down(solution.bound_usd), limits)
+
+
+def _proven(found: Optimum, bound_usd: Decimal, limits: Limits) -> Optimum:
+    """Put a bound under what a plan costs."""
+    total = found.total_usd
+    bound = min(bound_usd, total)
+    gap = float((total - bound) / total) if total else 0.0
+    is_proven = gap <= max(limits.gap_fraction, SMALLEST_GAP)
+    return replace(
+        found,
+        status=Status.OPTIMAL if is_proven else Status.FEASIBLE,
+        bound_usd=bound,
+        gap_fraction=gap,
         ran_out_of_time=not is_proven,
     )
 
