@@ -56,7 +56,7 @@ _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
 _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
-_FREE_SHARE = 0.4
+_FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
