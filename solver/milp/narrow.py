@@ -35,7 +35,7 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
 
     What an earlier plan chose stays too; then fewer others need to be looked at.
     """
-    is_known = start is not NOWHERE
+    is_known = start != NOWHERE
     models = [(kind.demand, kind.configuration.gpu) for kind in sets.kinds]
     of_model = _best_of(models, None, relaxed.kind_penalty_usd, most=_KINDS_OF_A_MODEL)
     kinds = _best_of(
