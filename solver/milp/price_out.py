@@ -11,6 +11,11 @@ options that cost less than their run's dual. At any time
         + Σ_j min(0, least penalty of an option of run j)
 
 holds for all, as each demand has exactly one kind, and each run one option.
+
+Where the market is large, like hours are added up (see `coarse`): the duals of a row are those of
+the rows that it is the sum of, so price all the same. A few clusters of hours say what is worth to
+be looked at and which nodes are to be whole; what costs more is let go; more clusters then say what
+the bound is.
 """
 
 import math
