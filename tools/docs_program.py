@@ -23,6 +23,8 @@ from solver.milp import (
 )
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.objective import TERMS
+from solver.milp.scenarios import joint, search
+from solver.milp.scenarios.program import JOINT_CONSTRAINTS, JOINT_TERMS
 
 HEAD = """# The program
 
@@ -34,7 +36,7 @@ Names are those of the code, in plain Unicode. Index letters: s service, d deman
 in one region), k size class, c kind, g group, m machine, o offer, p commitment, l level, j run,
 a run option, q quota, n stock, t period.
 """
-_STEPS = (prune, outprice, churn, relax, narrow, optimize, branch, coarse, solve)
+_STEPS = (prune, outprice, churn, relax, narrow, optimize, branch, coarse, search, solve)
 _CUTS = (clashes.clashes,)
 _MATH = re.compile(r"^(    |Σ)|    ∀ ")
 
@@ -54,11 +56,21 @@ def program_page() -> str:
     parts.append("## Cuts while branching\n\nNo rows of the program: no plan breaks them.\n")
     for cut in _CUTS:
         parts += _section(cut)
+    parts += _scenarios()
     parts.append("## How it is solved\n")
     for step in _STEPS:
         parts.append(f"### {step.__name__}\n")
         parts += _prose(_module_text(step))
     return "\n".join(parts)
+
+
+def _scenarios() -> Iterator[str]:
+    """Write what `policy.robust` adds: columns, families and terms over all scenarios."""
+    yield "## Over scenarios\n"
+    yield from _prose(_module_text(joint))
+    yield from _prose(_text(joint.Joint))
+    for part in (*JOINT_CONSTRAINTS, *JOINT_TERMS):
+        yield from _section(part)
 
 
 def _set_classes() -> list[type]:

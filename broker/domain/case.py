@@ -120,6 +120,15 @@ def with_surcharges(case: Case) -> Case:
     )
 
 
+def forecast_alone(case: Case) -> Case:
+    """Give a case that knows of no scenario but the forecast."""
+    workloads = case.workloads
+    if workloads.policy.robust is None:
+        return case
+    policy = workloads.policy.model_copy(update={"robust": None})
+    return replace(case, workloads=workloads.model_copy(update={"policy": policy}))
+
+
 def breakeven_utilization(offer: Offer, on_demand: Offer | None, trend_per_year: float) -> float:
     """Give the share of its hours that a commitment must be used to beat renting on demand.
 

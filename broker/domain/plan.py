@@ -224,7 +224,10 @@ class CostLine(Frozen):
 
 
 class Comparison(Frozen):
-    """The cost of the same demand under a narrower strategy; None where it has no plan."""
+    """The cost of the same demand under a narrower strategy; None where it has no plan.
+
+    Over scenarios it is that of all of them, as the plan's `objective_usd`.
+    """
 
     strategy: str
     status: Status
@@ -258,13 +261,54 @@ class SolveSettings(Frozen):
     seed: int
 
 
+class ScenarioPlan(Frozen):
+    """What is rented and served if a scenario comes; commitments and runs are those of the plan.
+
+    `rented_node_hours` and `most_rented_nodes` are on demand and on spot. Of the forecast
+    purchases, serving and cost lines are the plan's own and stand there alone.
+    """
+
+    name: str
+    probability: Annotated[Decimal, Field(ge=0, le=1)]
+    total_usd: Usd
+    rented_node_hours: Decimal
+    most_rented_nodes: Annotated[int, Field(ge=0)]
+    purchases: tuple[Purchase, ...] = ()
+    serving: tuple[ServingAssignment, ...] = ()
+    cost_lines: tuple[CostLine, ...] = ()
+
+
+class ScenarioCosts(Frozen):
+    """What a plan costs over all scenarios, the forecast first.
+
+    `objective_usd` is what the plan's bound is under: the mean, or with `cvar_usd` weighed in.
+    """
+
+    objective_usd: Usd
+    mean_usd: Usd
+    cvar_usd: Usd | None = None
+    scenarios: tuple[ScenarioPlan, ...]
+
+    @property
+    def measures(self) -> tuple[tuple[str, Decimal], ...]:
+        """Name what the costs come to, each figure once."""
+        found = [("mean of scenarios", self.mean_usd)]
+        if self.cvar_usd is not None:
+            found.append(("mean of the worst", self.cvar_usd))
+        if self.objective_usd not in (self.mean_usd, self.cvar_usd):
+            found.append(("both, weighed", self.objective_usd))
+        return tuple(found)
+
+
 class Plan(Frozen):
     """A purchase plan. `total_usd` is the sum of the cost lines, and what the bound is under.
 
     No plan under the same rules and catalog costs less than `bound_usd`;
     `gap_fraction` is (total − bound) / total. Where there is no plan it is 0 if that is proven, and
     1 if the time was up before one was found. `in_force` are the nodes of the plan in force, where
-    the policy has churn weighed against one; others then count as moved.
+    the policy has churn weighed against one; others then count as moved. With `scenarios` the total
+    is the cost if the forecast comes true; bound and gap are those of `objective_usd`, the cost
+    over all scenarios.
     """
 
     schema_: Literal["gpubroker.plan/1"] = Field(default="gpubroker.plan/1", alias="schema")
@@ -287,6 +331,14 @@ class Plan(Frozen):
     in_force: Annotated[
         tuple[LineInForce, ...] | None, Field(exclude_if=lambda lines: lines is None)
     ] = None
+    scenarios: Annotated[
+        ScenarioCosts | None, Field(exclude_if=lambda scenarios: scenarios is None)
+    ] = None
+
+    @property
+    def objective_usd(self) -> Decimal:
+        """Give what was minimized: the total, or the cost over all scenarios."""
+        return self.total_usd if self.scenarios is None else self.scenarios.objective_usd
 
     @property
     def paid_offers(self) -> dict[str, Offer]:

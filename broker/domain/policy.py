@@ -14,6 +14,7 @@ from broker.domain.coverage_policy import CoveragePolicy
 from broker.domain.offer import Payment
 from broker.domain.parts import Count
 from broker.domain.quantities import Frozen, Share, Usd
+from broker.domain.robust import Robust
 from broker.domain.surcharge import Surcharge
 
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
@@ -81,7 +82,8 @@ class Policy(Frozen):
     acts on a better plan, and may weigh in the plan itself. `budgets` are further caps, on parts of
     the plan, by the hour, or soft. `coverage` sets targets for commitments and spot. `surcharges`
     are paid beside the price of some nodes. `isolated` names workloads whose nodes carry nothing
-    else.
+    else. `robust` lists other courses that demand and prices may take; without it the forecast
+    counts.
     """
 
     providers: AllowDeny = AllowDeny()
@@ -102,6 +104,25 @@ class Policy(Frozen):
     churn: Churn = Churn()
     coverage: CoveragePolicy = CoveragePolicy()
     surcharges: tuple[Surcharge, ...] = ()
+    robust: Annotated[Robust | None, Field(exclude_if=lambda robust: robust is None)] = None
+
+    @model_validator(mode="after")
+    def _scenarios_weigh_no_moves(self) -> Self:
+        if self.robust is not None and self.churn.in_plan:
+            raise ValueError(
+                "robust and churn.in_plan cannot be had together, as nodes that are rented by the "
+                "hour differ between scenarios; turn churn.in_plan off"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _robust_plans_promise_no_dollars(self) -> Self:
+        if self.robust is not None and self.commitments.savings_plans:
+            raise ValueError(
+                "robust and commitments.savings_plans cannot be had together, as what a promise "
+                "covers differs between scenarios; turn savings_plans off"
+            )
+        return self
 
     @model_validator(mode="after")
     def _promises_cover_nodes_alike(self) -> Self:

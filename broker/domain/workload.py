@@ -24,6 +24,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.parts import Count, DataSet, Name, Positive, Window
 from broker.domain.policy import Policy
 from broker.domain.quantities import Duration, Frozen, Instant, Share
+from broker.domain.robust import check_loads
 
 SCHEMA = "gpubroker.workloads/1"
 _SHARE_SLACK = 1e-6
@@ -294,6 +295,7 @@ class Workloads(Frozen):
                 "it is known what a lost zone carried"
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
+        check_loads(self.policy.robust, {one.name for one in self.services})
         names = {run.name.partition("@")[0] for run in self.runs}
         names |= {one.name for one in self.services}
         check_isolated(self.policy.isolated, [one.isolated_for for one in self.inventory], names)

@@ -38,6 +38,7 @@ def _lines(plan: Plan, told: Sequence[Told]) -> Iterator[str]:
         yield from _purchases(plan)
         yield from _work(plan)
         yield from _costs(plan)
+        yield from _scenarios(plan)
         yield from _comparisons(plan)
     yield from _warnings(plan)
     yield from _folded("Why this", _why(plan, told))
@@ -56,6 +57,10 @@ def _headline(plan: Plan) -> Iterator[str]:
         ("total", f"**{_usd(told.total_usd)} USD** for {told.days} days"),
         ("due at the start", f"{_usd(told.upfront_usd)} USD"),
         ("cost of commitments after the horizon", f"{_usd(told.later_usd)} USD"),
+        *(
+            (name, f"{_usd(usd)} USD")
+            for name, usd in (plan.scenarios.measures if plan.scenarios else ())
+        ),
         ("least possible", f"{_usd(told.bound_usd)} USD (gap {told.gap_fraction:.2%})"),
     ]
     if told.saving:
@@ -143,16 +148,34 @@ def _shares(heading: str, parts: Iterable[tuple[str, Decimal]], total: Decimal) 
     yield from _table((heading, "USD", "share"), rows, right=(1, 2))
 
 
+def _scenarios(plan: Plan) -> Iterator[str]:
+    if plan.scenarios is None:
+        return
+    rows = [
+        (
+            _plain(one.name),
+            f"{one.probability:.0%}",
+            _usd(one.total_usd),
+            f"{one.rented_node_hours:,.0f}",
+            f"{one.most_rented_nodes}",
+        )
+        for one in plan.scenarios.scenarios
+    ]
+    yield from ("## What it costs in each scenario", "")
+    headings = ("scenario", "probability", "USD", "rented node-hours", "most rented nodes")
+    yield from _table(headings, rows, right=(1, 2, 3, 4))
+
+
 def _comparisons(plan: Plan) -> Iterator[str]:
     if not plan.comparisons:
         return
-    rows = [("**this plan**", f"**{_usd(plan.total_usd)}**", "", _usd(plan.bound_usd))]
+    ours = plan.objective_usd
+    rows = [("**this plan**", f"**{_usd(ours)}**", "", _usd(plan.bound_usd))]
     for one in plan.comparisons:
         if one.total_usd is None:
             rows.append((_plain(one.strategy), "no plan", "", ""))
             continue
-        more = one.total_usd - plan.total_usd
-        share = f"{more / plan.total_usd:+.1%}" if plan.total_usd else ""
+        share = f"{(one.total_usd - ours) / ours:+.1%}" if ours else ""
         bound = "" if one.bound_usd is None else _usd(one.bound_usd)
         rows.append((_plain(one.strategy), _usd(one.total_usd), share, bound))
     yield from ("## Compared with", "")

@@ -117,7 +117,8 @@ def _saving(plan: Plan) -> Saving | None:
     if not rivals or not plan.purchases:
         return None
     usd, strategy = min(rivals)
-    return Saving(strategy, usd - plan.total_usd, float((usd - plan.total_usd) / usd))
+    ours = plan.objective_usd
+    return Saving(strategy, usd - ours, float((usd - ours) / usd))
 
 
 def _most_gpus(plan: Plan) -> tuple[Fraction, datetime | None]:

@@ -23,7 +23,7 @@ from broker.planning.searches import Budget, run_all
 from broker.planning.strategies import Choice, Strategy, why_none
 from broker.planning.strategy_search import Compared, JointSearch, StrategySearches
 from broker.planning.watching import Watched
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 
@@ -128,7 +128,7 @@ def _comparison(compared: Compared, gap: float) -> Comparison:
             bound_usd=None,
             gap_fraction=None,
         )
-    total = compared.optimum.total_usd
+    total = compared.optimum.objective_usd
     reached = _gap(total, compared.bound_usd)
     return Comparison(
         strategy=compared.name,
@@ -178,12 +178,13 @@ def _with_each_others_plans(results: Sequence[Compared]) -> list[Compared]:
     None costs less than the joint plan's bound, as its plans are plans of the joint case.
     """
     plans = sorted(
-        (one.optimum for one in results if one.optimum is not None), key=lambda one: one.total_usd
+        (one.optimum for one in results if one.optimum is not None),
+        key=lambda one: one.objective_usd,
     )
     taken = [_taking(one, plans) for one in results]
     least = taken[0].bound_usd
     return [
-        replace(one, bound_usd=min(max(one.bound_usd, least), one.optimum.total_usd))
+        replace(one, bound_usd=min(max(one.bound_usd, least), one.optimum.objective_usd))
         if one.optimum is not None
         else one
         for one in taken
@@ -193,7 +194,7 @@ def _with_each_others_plans(results: Sequence[Compared]) -> list[Compared]:
 def _taking(compared: Compared, plans: Iterable[Optimum]) -> Compared:
     """Take the first of some plans that keeps the rules and costs less than the own one."""
     for plan in plans:
-        if compared.optimum is not None and plan.total_usd >= compared.optimum.total_usd:
+        if compared.optimum is not None and plan.objective_usd >= compared.optimum.objective_usd:
             break
         for choice in compared.strategy.choices:
             if keeps_rules(plan, choice.case):
@@ -225,7 +226,7 @@ def _joint_optimum(joint: Compared, limits: Limits) -> Optimum:
             gap_fraction=0.0 if joint.is_settled else 1.0,
             ran_out_of_time=not joint.is_settled,
         )
-    reached = _gap(joint.optimum.total_usd, joint.bound_usd)
+    reached = _gap(joint.optimum.objective_usd, joint.bound_usd)
     status = _status(reached, limits.gap_fraction)
     return replace(
         joint.optimum,

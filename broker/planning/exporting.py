@@ -108,7 +108,7 @@ def _explanation(given: Path | Explanation, plan: Plan) -> Explanation:
     """
     found = _read_explanation(given) if isinstance(given, Path) else given
     of = (found.snapshot, found.workloads_sha256, found.total_usd)
-    if of != (plan.catalog.snapshot, plan.workloads_sha256, plan.total_usd):
+    if of != (plan.catalog.snapshot, plan.workloads_sha256, plan.objective_usd):
         name = repr(str(given)) if isinstance(given, Path) else "what was found out"
         raise ConfigurationError(f"{name} explains another plan", hint=_WRITE_IT)
     return found

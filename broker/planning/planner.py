@@ -20,6 +20,7 @@ from broker.domain.plan import (
 )
 from broker.domain.policy import Policy
 from broker.domain.workload import Workloads
+from broker.planning.bare_plan import all_purchases
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
@@ -27,7 +28,7 @@ from broker.planning.strategies import Strategy
 from broker.planning.workloads_file import workloads_sha256
 from broker.planning.zone_notes import zone_notes
 from broker.verification.check import check
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 from solver.milp.start import NOWHERE, Start
 
@@ -124,13 +125,14 @@ def _plan(report: CaseReport, catalog: Catalog, settings: SolveSettings, solved:
         workloads=case.workloads,
         offers=used,
         in_force=case.in_force,
+        scenarios=optimum.scenarios,
     )
 
 
 def _used_offers(case: Case, optimum: Optimum) -> tuple[Offer, ...]:
     by_key = {offer.key: offer for offer in case.machines.values()}
     by_key |= {offer.key: offer for offer in case.offers}
-    keys = {purchase.offer for purchase in optimum.purchases}
+    keys = {purchase.offer for purchase in all_purchases(optimum)}
     for savings in (one.savings for one in optimum.purchases if one.savings):
         keys |= {one.offer for one in savings.covers} | {one.offer for one in savings.steady}
     return tuple(by_key[key] for key in sorted(keys))

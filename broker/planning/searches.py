@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from broker.domain.case import Case
-from solver.milp.optimize import Optimum, optimize
+from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 _ResultT = TypeVar("_ResultT")

@@ -19,7 +19,7 @@ from broker.domain.quantities import MICRO_USD
 from broker.planning.bare_plan import bare_plan, keeps_rules
 from broker.planning.searches import Budget, Search, Share, Timed, timed_optimize
 from broker.planning.strategies import Choice, Strategy, unserved
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 from solver.milp.start import Start
@@ -174,13 +174,13 @@ def _joint(strategy: Strategy, optimum: Optimum) -> Compared:
 
 
 def _is_no_better(one: _Bounded, best: Optimum | None) -> bool:
-    return best is not None and one.at_least_usd >= float(best.total_usd)
+    return best is not None and one.at_least_usd >= float(best.objective_usd)
 
 
 def _better(best: Compared, found: Compared) -> Compared:
     if best.optimum is None or found.optimum is None:
         return found
-    return found if found.optimum.total_usd < best.optimum.total_usd else best
+    return found if found.optimum.objective_usd < best.optimum.objective_usd else best
 
 
 def _least(bounds: Sequence[float]) -> Decimal:

@@ -111,7 +111,7 @@ def strategy_rows(plan: Plan) -> tuple[StrategyRow, ...]:
         strategy=StrategyName.JOINT.value,
         choice="",
         status=plan.status.value,
-        total_usd=plan.total_usd if has_plan else None,
+        total_usd=plan.objective_usd if has_plan else None,
         bound_usd=plan.bound_usd if has_plan else None,
         gap_fraction=plan.gap_fraction if has_plan else None,
         saving_usd=None,
@@ -159,7 +159,7 @@ def _climbed(
 def _row(plan: Plan, one: Comparison) -> StrategyRow:
     name, choice = split_name(one.strategy)
     total, bound = one.total_usd, one.bound_usd
-    saving = total - plan.total_usd if total is not None else None
+    saving = total - plan.objective_usd if total is not None else None
     return StrategyRow(
         strategy=name.value if name else one.strategy,
         choice=choice,
@@ -169,7 +169,7 @@ def _row(plan: Plan, one: Comparison) -> StrategyRow:
         gap_fraction=one.gap_fraction,
         saving_usd=saving,
         saving_fraction=float(saving / total) if saving is not None and total else None,
-        proven_saving_usd=max(_NOTHING, bound - plan.total_usd) if bound is not None else None,
+        proven_saving_usd=max(_NOTHING, bound - plan.objective_usd) if bound is not None else None,
     )
 
 

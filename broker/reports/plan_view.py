@@ -13,6 +13,7 @@ from broker.domain.plan import Plan, Status, Term
 from broker.reports import words
 from broker.reports.formats import Column, Report, plain
 from broker.reports.plan_rows import BuyRow, WorkRow, buy_rows, work_rows
+from broker.reports.scenario_rows import add_scenarios, measure_cells
 
 _SHOWN_REASONS = 8
 _TERMS = {
@@ -62,6 +63,7 @@ def plan_page(plan: Plan) -> RenderableType:
         _work(plan),
         Text(),
         _costs(plan),
+        *_scenarios(plan),
         *_rejected(plan),
         *_warnings(plan),
     )
@@ -91,15 +93,19 @@ def _proof(plan: Plan) -> Table:
     days = plan.workloads.horizon.days
     oldest = plan.catalog.oldest_price_at
     seen = f", prices seen since {oldest:%Y-%m-%d}" if oldest else ""
-    table.add_row("Total", _usd(plan.total_usd), f"USD for {days} days{seen}", style="bold")
+    course = ", as forecast" if plan.scenarios else ""
+    told = f"USD for {days} days{course}{seen}"
+    table.add_row("Total", _usd(plan.total_usd), told, style="bold")
+    for cells in measure_cells(plan):
+        table.add_row(*cells)
     gap = f"gap {plan.gap_fraction:.2%}"
     table.add_row("Bound", _usd(plan.bound_usd), f"no plan under these rules costs less ({gap})")
     for one in plan.comparisons:
         if one.total_usd is None:
             table.add_row(_sentence(one.strategy), "–", "has no plan")
             continue
-        more = one.total_usd - plan.total_usd
-        share = f"{more / plan.total_usd:+.1%}" if plan.total_usd else "–"
+        more = one.total_usd - plan.objective_usd
+        share = f"{more / plan.objective_usd:+.1%}" if plan.objective_usd else "–"
         cannot = f"at least {_usd(one.bound_usd)}" if one.bound_usd is not None else ""
         table.add_row(_sentence(one.strategy), _usd(one.total_usd), f"{share} ({cannot})")
     return table
@@ -178,6 +184,14 @@ def _costs(plan: Plan) -> Table:
     if cash:
         table.add_row("cash due at the start", _usd(cash), "")
     return table
+
+
+def _scenarios(plan: Plan) -> Iterator[RenderableType]:
+    if plan.scenarios is not None:
+        table = _table("What it costs in each scenario")
+        add_scenarios(plan, table)
+        yield Text()
+        yield table
 
 
 def _rejected(plan: Plan) -> Iterator[RenderableType]:

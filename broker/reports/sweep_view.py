@@ -80,7 +80,7 @@ def _row(keys: Sequence[str], values: Sequence[str], plan: Plan) -> PointRow:
         second_key=second_key,
         second_value=second_value,
         status=plan.status.value,
-        total_usd=plan.total_usd if has_plan else None,
+        total_usd=plan.objective_usd if has_plan else None,
         bound_usd=plan.bound_usd if has_plan else None,
         gap_fraction=plan.gap_fraction if has_plan else None,
         gpu_hours=_gpu_hours(plan),

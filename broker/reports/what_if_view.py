@@ -99,7 +99,7 @@ def change_between(base: Plan, changed: Plan) -> tuple[Decimal | None, Decimal |
     """
     if Status.INFEASIBLE in (base.status, changed.status):
         return None, None
-    return changed.bound_usd - base.total_usd, changed.total_usd - base.bound_usd
+    return changed.bound_usd - base.objective_usd, changed.objective_usd - base.bound_usd
 
 
 def changed_lines(base: Plan, changed: Plan) -> tuple[ChangedLine, ...]:
@@ -189,7 +189,7 @@ def _hours(row: ChangedLine) -> str:
 
 
 def _total(plan: Plan) -> Decimal | None:
-    return None if plan.status is Status.INFEASIBLE else plan.total_usd
+    return None if plan.status is Status.INFEASIBLE else plan.objective_usd
 
 
 def _usd(amount: Decimal | None) -> str:

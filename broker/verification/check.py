@@ -5,7 +5,7 @@ micro-dollar, and each rule is checked in every slot, from the workloads, option
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -31,6 +31,7 @@ from broker.verification import (
     proof,
     runs,
     savings,
+    scenarios,
     slices,
     steps,
     zones,
@@ -96,6 +97,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "budgets": budgets.budgets,
         "outliving_commitments": commitments.outliving_commitments,
         "outliving_savings": savings.outliving_savings,
+        "scenarios": scenarios.scenarios,
+        "scenario_decisions": scenarios.scenario_decisions,
         "proof": proof.proof,
         "infeasible": proof.infeasible,
         "comparisons": proof.comparisons,
@@ -137,12 +140,20 @@ def check(
         snapshot: the catalog's hash that the plan must name, where it is known.
         workloads_sha256: the hash of the workloads that the plan must name, where it is known.
     """
-    asked = {} if plan.status is Status.INFEASIBLE else DEMAND_RULES
     # An absurd figure may overflow to infinity, which no comparison takes for right.
     with np.errstate(all="ignore"):
         facts = gather(plan, case, snapshot=snapshot, workloads_sha256=workloads_sha256)
-        return tuple(
-            Violation(name, finding.subject, finding.message)
-            for name, rule in (*RULES.items(), *asked.items())
-            for finding in rule(facts)
-        )
+        found = list(_broken(facts, frozenset()))
+        for name, course in scenarios.every_course(facts)[1:]:
+            found += [
+                replace(one, subject=f"{one.subject} in scenario {name!r}")
+                for one in _broken(course, scenarios.FORECAST_ALONE)
+            ]
+        return tuple(found)
+
+
+def _broken(facts: Facts, left_out: frozenset[str]) -> Iterator[Violation]:
+    asked = {} if facts.plan.status is Status.INFEASIBLE else DEMAND_RULES
+    for name, rule in (*RULES.items(), *asked.items()):
+        if name not in left_out:
+            yield from (Violation(name, one.subject, one.message) for one in rule(facts))

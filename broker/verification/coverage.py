@@ -104,6 +104,7 @@ def unused_nodes(facts: Facts) -> Iterator[Finding]:
         owned_t + committed_t − needed_t < 1 in some slot of each commitment
 
     Under `sharing: split` each side needs nodes of its own: there, only rented_t ≤ needed_t holds.
+    Of a plan over scenarios, what any of them needs is needed: `scenario_decisions` looks at that.
     """
     is_split = facts.case.workloads.policy.sharing is Sharing.SPLIT
     for machine in sorted({one.offer.machine for one in facts.bought}):
@@ -119,12 +120,25 @@ def unused_nodes(facts: Facts) -> Iterator[Finding]:
             if over.any():
                 counts = f"{bought[over][0]:.0f} nodes {name}, work needs {most[over][0]:.0f}"
                 yield Finding(machine, f"{counts} {facts.timeline.where(over)}")
-        for one in facts.bought if not is_split else ():
-            held = one.nodes > 0
-            is_own = one.is_committed and one.offer.machine == machine and held.any()
-            if is_own and ((fixed - needed)[held] >= 1).all():
-                least = float((fixed - needed)[held].min())
-                yield Finding(one.purchase.id, f"{least:.0f} committed nodes are never needed")
+    if facts.plan.scenarios is None:
+        for name, least in spare_commitments(facts).items():
+            if least >= 1:
+                yield Finding(name, f"{least:.0f} committed nodes are never needed")
+
+
+def spare_commitments(facts: Facts) -> dict[str, float]:
+    """Give the nodes beyond what work needs in every slot of a commitment, by purchase."""
+    found: dict[str, float] = {}
+    if facts.case.workloads.policy.sharing is Sharing.SPLIT:
+        return found
+    for one in facts.bought:
+        held = one.nodes > 0
+        if one.is_committed and held.any():
+            machine = one.offer.machine
+            fixed = facts.owned_nodes(machine) + facts.nodes(machine, COMMITTED)
+            needed = _needed(facts, machine, on_spot=False)
+            found[one.purchase.id] = float((fixed - needed)[held].min())
+    return found
 
 
 def _filled(facts: Facts, machine: str) -> Array:

@@ -92,11 +92,14 @@ class Facts:
 
     `bought` leaves out purchases of offers that the case does not have; `inputs` refuses those.
     The load is by service, then slot and size class; `on_demand` is by machine. `sold` are the
-    offers by key as they are sold, without surcharges.
+    offers by key as they are sold, without surcharges. `whole` and `unchanged` are plan and case
+    as they were given.
     """
 
     plan: Plan
     case: Case
+    whole: Plan
+    unchanged: Case
     snapshot: str | None
     workloads_sha256: str | None
     timeline: Timeline
@@ -162,6 +165,7 @@ class Facts:
 
 def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: str | None) -> Facts:
     """Spread the plan over the slots and join it to the case."""
+    whole, unchanged = plan, case
     plan, case = kept_apart(plan, case)
     sold = {offer.key: offer for offer in (*case.machines.values(), *case.offers)}
     case = at_paid_prices(case)
@@ -170,6 +174,8 @@ def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: st
     return Facts(
         plan=plan,
         case=case,
+        whole=whole,
+        unchanged=unchanged,
         snapshot=snapshot,
         workloads_sha256=workloads_sha256,
         timeline=timeline,

@@ -46,7 +46,7 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
             yield Finding(_name(group), f"{counts} {facts.timeline.where(over)}")
     for service, region in _demands(facts):
         asks = service.availability.spare_replicas > 0
-        for same in _kinds(facts, service, region).values() if asks else ():
+        for same in kinds_of(facts, service, region).values() if asks else ():
             spare = _spares(service, same)
             firm = [group for group in same if not group.assignment.on_spot]
             replicas = sum((group.replicas for group in firm), facts.timeline.zeros())
@@ -77,7 +77,7 @@ def groups(facts: Facts) -> Iterator[Finding]:
     """
     limit = facts.case.workloads.policy.max_groups
     for service, region in _demands(facts):
-        kinds = _kinds(facts, service, region)
+        kinds = kinds_of(facts, service, region)
         if len(kinds) > limit:
             message = f"{len(kinds)} kinds of replica serve it, {limit} are the most"
             yield Finding(f"{service.name}/{region}", message)
@@ -112,7 +112,7 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
     least = _least_rates(facts)
     for service, region in _demands(facts):
         needed = facts.needed_requests_per_s(service, region)
-        for name, same in _kinds(facts, service, region).items():
+        for name, same in kinds_of(facts, service, region).items():
             replicas = sum((group.replicas for group in same), facts.timeline.zeros())
             rates = least.get((service.name, region, name), ())
             per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
@@ -160,7 +160,8 @@ def _spares(service: Service, same: list[Group]) -> int:
 _Kind = tuple[str, str, str]
 
 
-def _kinds(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:
+def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:
+    """Sort the groups that serve a service's users of one region by their kind."""
     kinds: dict[_Kind, list[Group]] = {}
     for group in facts.groups_of(service.name, region):
         kinds.setdefault(_kind_of(group.assignment.candidate), []).append(group)

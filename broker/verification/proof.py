@@ -10,6 +10,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import SMALLEST_GAP, Comparison, Status
 from broker.domain.strategies import StrategyName, split_name
 from broker.verification.facts import TOLERANCE, Facts, Finding
+from broker.verification.scenarios import every_course
 
 _GAP_SLACK = 1e-9
 _STATUS_SLACK = 1e-12
@@ -18,12 +19,13 @@ _STATUS_SLACK = 1e-12
 def proof(facts: Facts) -> Iterator[Finding]:
     """Put the bound at or under the total, the gap between them, and the status by the gap.
 
+    Over scenarios it is their objective that stands for the total, here and in comparisons.
     An infeasible plan has no cost, so there is nothing that its bound would be under.
     """
     plan = facts.plan
     if plan.status is Status.INFEASIBLE:
         return
-    yield from _arithmetic("plan", plan.total_usd, plan.bound_usd, plan.gap_fraction)
+    yield from _arithmetic("plan", plan.objective_usd, plan.bound_usd, plan.gap_fraction)
     asked = plan.settings.gap_fraction
     enough = max(asked, SMALLEST_GAP) + _STATUS_SLACK
     right = Status.OPTIMAL if plan.gap_fraction <= enough else Status.FEASIBLE
@@ -71,9 +73,9 @@ def _kept_strategies(facts: Facts) -> Iterator[Finding]:
     for one in plan.comparisons:
         name, _ = split_name(one.strategy)
         keeps = _KEEPS.get(name) if name else None
-        is_dearer = one.total_usd is None or one.total_usd > plan.total_usd
-        if keeps is not None and is_dearer and keeps(facts):
-            message = f"total_usd is {one.total_usd}; the plan keeps to it at {plan.total_usd}"
+        is_dearer = one.total_usd is None or one.total_usd > plan.objective_usd
+        if keeps is not None and is_dearer and all(keeps(own) for _, own in every_course(facts)):
+            message = f"total_usd is {one.total_usd}; the plan keeps to it at {plan.objective_usd}"
             yield Finding(one.strategy, message)
 
 

@@ -31,10 +31,11 @@ _SECOND = timedelta(seconds=1)
 _PACKING_SLACK = 1e-9
 
 
-def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, ...]:
+def purchases(
+    program: Program, values: Floats, work: Work, committed: Ints
+) -> tuple[Purchase, ...]:
     """Buy what the assignments need: owned nodes first, then committed ones, then by the hour."""
     sets = program.sets
-    committed = _needed_ones(sets, work, _whole(values, program.columns.committed_nodes))
     apart = _whole(values, program.columns.run_nodes)
     found: list[Purchase] = []
     by_hour: dict[int, Ints] = {}
@@ -67,22 +68,33 @@ def purchases(program: Program, values: Floats, work: Work) -> tuple[Purchase, .
     return tuple(sorted(found, key=lambda purchase: purchase.id))
 
 
-def _needed_ones(sets: Sets, work: Work, committed: Ints) -> Ints:
+def needed_commitments(solved: Sequence[tuple[Program, Floats]], work: Sequence[Work]) -> Ints:
     """Leave out committed nodes that no work needs at any time; a plan within a gap may have some.
 
+    The programs have the same commitments, and none of them may need a node that is left out.
     Under `sharing: split` all stay, as either side keeps its own.
     """
-    needed = committed.copy()
-    if sets.case.workloads.policy.sharing is Sharing.SPLIT:
+    first, values = solved[0]
+    needed = _whole(values, first.columns.committed_nodes)
+    if first.sets.case.workloads.policy.sharing is Sharing.SPLIT:
         return needed
     for number in np.flatnonzero(needed).tolist():
-        one = sets.committed[number]
-        firm = _Needed.of(sets, work, one.machine, on_spot=False).nodes
-        fixed = np.array(sets.machines[one.machine].owned)
-        fixed = fixed + _active_nodes(sets, needed, one.machine)
-        spare = (fixed - firm)[np.array(one.active, dtype=bool)]
-        needed[number] -= min(int(needed[number]), max(0, int(spare.min(initial=needed[number]))))
+        spare = min(
+            _spare_nodes(program.sets, own, needed, number)
+            for (program, _), own in zip(solved, work, strict=True)
+        )
+        needed[number] -= min(int(needed[number]), max(0, spare))
     return needed
+
+
+def _spare_nodes(sets: Sets, work: Work, committed: Ints, number: int) -> int:
+    """Count the nodes beyond what work needs in every period of a commitment."""
+    one = sets.committed[number]
+    firm = _Needed.of(sets, work, one.machine, on_spot=False).nodes
+    fixed = np.array(sets.machines[one.machine].owned)
+    fixed = fixed + _active_nodes(sets, committed, one.machine)
+    spare = (fixed - firm)[np.array(one.active, dtype=bool)]
+    return int(spare.min(initial=committed[number]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import SMALLEST_GAP, Status
 from broker.domain.policy import Sharing
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.program import Program, build_program
 from solver.milp.prune import prune
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of

@@ -9,45 +9,33 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Decimal
+from decimal import Decimal
+from functools import partial
 
 from broker.domain.case import Case
 from broker.domain.plan import (
     SMALLEST_GAP,
-    CostLine,
-    Purchase,
-    ServingAssignment,
     Status,
-    TrainingAssignment,
 )
-from broker.domain.quantities import MICRO_USD
 from solver.milp.beside import Beside
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
-from solver.milp.extract_budgets import overrun_lines
 from solver.milp.extract_churn import churn_cost_lines
-from solver.milp.extract_data import data_lines
-from solver.milp.extract_nodes import cost_lines, purchases
-from solver.milp.extract_work import read_work, serving_assignments, training_assignments
 from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
 from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
 from solver.milp.narrow import possible, promising
+from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
+from solver.milp.scenarios.search import Ways, joint_bound_usd, solve_joint
 from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.targets import without_targets
-from solver.milp.tenants import (
-    lines_sold,
-    purchases_sold,
-    serving_sold,
-    sold_as,
-    training_sold,
-)
+from solver.milp.tenants import sold_as
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
@@ -61,25 +49,6 @@ _FREE_SHARE = 0.6
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
 _BRANCH_SHARE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Optimum:
-    """The parts of a plan and its proof; without a feasible plan the parts are empty.
-
-    `outbid` are machines that another one replaces in any plan for no more, so were not tried.
-    """
-
-    status: Status
-    total_usd: Decimal
-    bound_usd: Decimal
-    gap_fraction: float
-    purchases: tuple[Purchase, ...] = ()
-    serving: tuple[ServingAssignment, ...] = ()
-    training: tuple[TrainingAssignment, ...] = ()
-    cost_lines: tuple[CostLine, ...] = ()
-    ran_out_of_time: bool = False
-    outbid: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +74,11 @@ def optimize(
     A demand or run without any option has no plan at all; then no solver is asked.
     """
     watch = watch or Watch()
+    robust = case.workloads.policy.robust
+    if robust is not None:
+        ways = Ways(partial(_alone, clock=clock), _bounded_usd, clock)
+        solved = solve_joint(case, robust, limits, ways=ways, watch=watch)
+        return over_scenarios(solved, limits)
     if weighs_churn(case):
         return _beside_one_in_force(case, limits, clock, watch)
     return _optimized(case, limits, clock, watch)
@@ -133,7 +107,7 @@ def _with_churn(case: Case, free: Optimum, limits: Limits) -> Optimum:
         return free
     lines = free.cost_lines + churn_cost_lines(case, free.purchases)
     total = sum((line.usd for line in lines), Decimal(0))
-    return _proven(replace(free, cost_lines=lines, total_usd=total), free.bound_usd, limits)
+    return proven(replace(free, cost_lines=lines, total_usd=total), free.bound_usd, limits)
 
 
 def _better_of(one: Optimum, other: Optimum, limits: Limits) -> Optimum:
@@ -142,7 +116,7 @@ def _better_of(one: Optimum, other: Optimum, limits: Limits) -> Optimum:
     plans = [plan for plan in (one, other) if plan.status is not Status.INFEASIBLE]
     if not plans:
         return replace(other, bound_usd=bound_usd)
-    return _proven(min(plans, key=lambda plan: plan.total_usd), bound_usd, limits)
+    return proven(min(plans, key=lambda plan: plan.total_usd), bound_usd, limits)
 
 
 def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Optimum:
@@ -150,10 +124,10 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     pruned = prune(case)
     sets = build_sets(pruned.case)
     if has_hopeless_workload(sets):
-        return _none(0.0, ran_out_of_time=False)
+        return none(0.0, ran_out_of_time=False)
     relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
-        return _none(0.0, ran_out_of_time=False)
+        return none(0.0, ran_out_of_time=False)
     watch.saw(bound_usd=relaxed.bound_usd)
     sets = replace(sets, fills=relaxed.fills)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
@@ -162,9 +136,31 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     left = _left(limits, ends_at - clock())
     known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch)
     if known is None:
-        return _none(bound_usd, ran_out_of_time=not is_done)
+        return none(bound_usd, ran_out_of_time=not is_done)
     solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
     return replace(optimum_of(known.program, solution, limits), outbid=_outbid(case, pruned.case))
+
+
+def _alone(case: Case, limits: Limits, *, clock: Monotonic) -> tuple[Program, Floats] | None:
+    """Plan a case of one course, for a start: nothing is proven of it."""
+    sets = build_sets(prune(case).case)
+    ends_at = clock() + limits.time_limit_s
+    if has_hopeless_workload(sets):
+        return None
+    relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
+    if relaxed is None:
+        return None
+    sets = replace(sets, fills=relaxed.fills)
+    left = _left(limits, (ends_at - clock()) / _FIRST_PLAN_SHARE)
+    known = _first_plan(sets, relaxed, left, clock)
+    return None if known is None else (known.program, known.solution.values)
+
+
+def _bounded_usd(sets: Sets, seconds: float) -> float:
+    """Give what some sets cost at least; infinity where they have no plan."""
+    clock = time.monotonic
+    relaxed = _relaxed(sets, clock() + seconds, clock)
+    return math.inf if relaxed is None else relaxed.bound_usd
 
 
 def _outbid(case: Case, pruned: Case) -> frozenset[str]:
@@ -178,6 +174,9 @@ def _outbid(case: Case, pruned: Case) -> frozenset[str]:
 
 def relaxed_bound_usd(case: Case) -> float:
     """Give what a case costs at least; infinity where it has no plan."""
+    robust = case.workloads.policy.robust
+    if robust is not None:
+        return joint_bound_usd(case, robust, _bounded_usd)
     sets = build_sets(prune(case).case)
     if has_hopeless_workload(sets):
         return math.inf
@@ -310,61 +309,3 @@ def _is_within(usd: float, bound_usd: float, limits: Limits) -> bool:
 
 def _left(limits: Limits, left_s: float) -> Limits:
     return replace(limits, time_limit_s=max(left_s, _SHORTEST_SOLVE_S))
-
-
-def optimum_of(program: Program, solution: Solution, limits: Limits) -> Optimum:
-    """Make the parts of a plan from a solution; money is computed from the offers' prices."""
-    if not is_plan(solution):
-        ran_out = solution.outcome is Outcome.NO_SOLUTION
-        return _none(solution.bound_usd, ran_out_of_time=ran_out)
-    sets = program.sets
-    work = read_work(program, solution.values)
-    serving = serving_assignments(sets, work)
-    training = training_assignments(sets, work)
-    bought = purchases(program, solution.values, work)
-    offers = {offer.key: offer for offer in sets.case.machines.values()}
-    offers |= {offer.key: offer for offer in sets.case.offers} | dict(sets.case.listed)
-    lines = cost_lines(bought, offers) + data_lines(sets.case, serving, training)
-    lines += overrun_lines(sets.case, bought, (serving, training), lines)
-    lines += churn_cost_lines(sets.case, bought)
-    total = sum((line.usd for line in lines), Decimal(0))
-    found = Optimum(
-        status=Status.FEASIBLE,
-        total_usd=total,
-        bound_usd=total,
-        gap_fraction=0.0,
-        purchases=purchases_sold(sets.case, bought),
-        serving=serving_sold(sets.case, serving),
-        training=training_sold(sets.case, training),
-        cost_lines=lines_sold(sets.case, lines),
-    )
-    return _proven(found, _down(solution.bound_usd), limits)
-
-
-def _proven(found: Optimum, bound_usd: Decimal, limits: Limits) -> Optimum:
-    """Put a bound under what a plan costs."""
-    total = found.total_usd
-    bound = min(bound_usd, total)
-    gap = float((total - bound) / total) if total else 0.0
-    is_proven = gap <= max(limits.gap_fraction, SMALLEST_GAP)
-    return replace(
-        found,
-        status=Status.OPTIMAL if is_proven else Status.FEASIBLE,
-        bound_usd=bound,
-        gap_fraction=gap,
-        ran_out_of_time=not is_proven,
-    )
-
-
-def _none(bound_usd: float, *, ran_out_of_time: bool) -> Optimum:
-    return Optimum(
-        status=Status.INFEASIBLE,
-        total_usd=Decimal(0),
-        bound_usd=_down(bound_usd),
-        gap_fraction=1.0 if ran_out_of_time else 0.0,
-        ran_out_of_time=ran_out_of_time,
-    )
-
-
-def _down(usd: float) -> Decimal:
-    return Decimal(repr(max(0.0, float(usd)))).quantize(MICRO_USD, rounding=ROUND_FLOOR)

@@ -97,14 +97,20 @@ class _Standalone:
         )
 
 
-def drop_outpriced(case: Case) -> Case:
-    """Drop every serving and training option that a standalone one replaces for no more."""
+def drop_outpriced(case: Case, dearest: Case | None = None) -> Case:
+    """Drop every serving and training option that a standalone one replaces for no more.
+
+    Where prices are known within bounds alone, those of the case are the least and those of
+    `dearest` the most: an option goes where it costs more at the least than the other at the most.
+    """
     if weighs_churn(case):
         return case
     markets = _markets(case)
-    kinds = _kinds(case, markets)
-    gone = _replaceable_kinds(kinds, markets, spread_services(case) | fetching_services(case))
-    gone_runs = _replaceable_training(case, markets, _standalone_runs(case, markets))
+    dear = markets if dearest is None else _markets(dearest)
+    kinds, rivals = _kinds(case, markets), _kinds(case, dear)
+    fixed = spread_services(case) | fetching_services(case)
+    gone = _replaceable_kinds(kinds, list(_standalone(rivals, dear)), fixed)
+    gone_runs = _replaceable_training(case, markets, _standalone_runs(case, dear))
     kept = _Kept.of(
         markets,
         [kind for kind, is_gone in zip(kinds, gone, strict=True) if not is_gone],
@@ -179,7 +185,7 @@ def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
 
 
 def _replaceable_kinds(
-    kinds: Sequence[_Kind], markets: _Markets, kept: frozenset[str]
+    kinds: Sequence[_Kind], standalone: Sequence[_Standalone], kept: frozenset[str]
 ) -> list[bool]:
     """Say of each kind whether a standalone replica replaces it; of two that do, one stays.
 
@@ -187,7 +193,7 @@ def _replaceable_kinds(
     of one that pays once for bringing its weights.
     """
     best: dict[_Demand, list[_Standalone]] = defaultdict(list)
-    for one in sorted(_standalone(kinds, markets), key=_order):
+    for one in sorted(standalone, key=_order):
         best[one.option.service, one.option.user_region].append(one)
     gone = [False] * len(kinds)
     stays: set[int] = set()

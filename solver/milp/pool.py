@@ -13,7 +13,8 @@ from multiprocessing.connection import Connection, wait
 from typing import ParamSpec, Self, TypeVar
 
 from broker.domain.case import Case
-from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 from solver.milp.watch import Watch
 

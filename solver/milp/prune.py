@@ -14,22 +14,21 @@ machine with the rate of a plan is never dominated, and nothing on it is outpric
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from broker.domain.case import Case, ServingOption, TrainingOption, committed_hours
+from broker.domain.case import Case, ServingOption
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.workload import Quota
 from solver.milp.beyond_cost import is_about_more
-from solver.milp.churn import staying, weighs_churn, with_offers
+from solver.milp.churn import with_offers
 from solver.milp.constraints.quota import is_under
 from solver.milp.outprice import drop_outpriced
+from solver.milp.profiles import dominated_machines, outlives
 from solver.milp.sets import Configuration
 from solver.milp.shares import spread_services
 from solver.milp.targets import has_targets
 from solver.milp.tenants import prepared
-from solver.milp.zones import spread_places
 
 _ROUNDING_USD = Decimal("1e-12")
 _Key = tuple[str, ...]
@@ -45,38 +44,6 @@ class Pruned:
     dominated: dict[str, str]
 
 
-@dataclass(slots=True)
-class _Profile:
-    """One machine: its prices by kind, and its options by what they serve."""
-
-    machine: str
-    gpus: int
-    firm: Offer | None = None
-    spot: Offer | None = None
-    committed: list[Offer] = field(default_factory=list)
-    serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
-    training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
-    outliving: set[str] = field(default_factory=set)
-    cloud: str = ""
-    has_plan: bool = False
-    limited: bool = False
-    one_for_one: bool = False
-    quotas: frozenset[int] = frozenset()
-
-    @property
-    def rank(self) -> tuple[bool, Decimal, str]:
-        used = [one for one in self.offers() if one is not self.spot or self.uses_spot]
-        prices = [offer.effective_usd_per_hour / self.gpus for offer in used]
-        return (self.limited, min(prices, default=Decimal(0)), self.machine)
-
-    @property
-    def uses_spot(self) -> bool:
-        return any(key[-1] == "True" for key in (*self.serving, *self.training))
-
-    def offers(self) -> list[Offer]:
-        return [offer for offer in (self.firm, self.spot, *self.committed) if offer is not None]
-
-
 def prune(case: Case) -> Pruned:
     """Drop dominated candidates, commitments, options and machines; owned machines always stay.
 
@@ -88,27 +55,52 @@ def prune(case: Case) -> Pruned:
     case = with_offers(case, _undominated_commitments(case))
     case = with_offers(case, _undominated_blocks(case))
     case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))
-    kept_anyway = {one.machine for one in case.owned} | staying(case)
-    profiles = sorted(_profiles(case).values(), key=lambda one: one.rank)
-    unlimited: list[_Profile] = []
-    dominated: dict[str, str] = {}
-    for profile in profiles:
-        better = next((one for one in unlimited if _dominates(one, profile)), None)
-        if better is None or profile.machine in kept_anyway:
-            if not (profile.limited or profile.quotas):
-                unlimited.append(profile)
-        else:
-            dominated[profile.machine] = better.machine
-    if not dominated:
-        return Pruned(case, {})
-    return Pruned(
+    dominated = dominated_machines([case])
+    return Pruned(_without(case, dominated), dominated)
+
+
+def prune_alike(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Drop the same from cases that differ in loads and prices: what is dominated in all of them.
+
+    What is outpriced costs more at its least price in any case than another at its most.
+    """
+    cases = [prepared(case) for case in cases]
+    if any(is_about_more(case) or has_targets(case) for case in cases):
+        return tuple(cases)
+    cases = [replace(case, offers=_undominated_commitments(case)) for case in cases]
+    blocks = {one.key for case in cases for one in _undominated_blocks(case)}
+    cases = [
         replace(
             case,
-            offers=tuple(one for one in case.offers if one.machine not in dominated),
-            serving=tuple(one for one in case.serving if one.machine not in dominated),
-            training=tuple(one for one in case.training if one.machine not in dominated),
-        ),
-        dominated,
+            offers=tuple(one for one in case.offers if one.key in blocks),
+            serving=_undominated_candidates(case),
+        )
+        for case in cases
+    ]
+    left = drop_outpriced(_priced(cases, min), _priced(cases, max))
+    cases = [replace(case, serving=left.serving, training=left.training) for case in cases]
+    dominated = dominated_machines(cases)
+    return tuple(_without(case, dominated) for case in cases)
+
+
+def _priced(cases: Sequence[Case], choose: Callable[[Iterable[Decimal]], Decimal]) -> Case:
+    """Give a case in which each offer has the least, or the most, of its prices in all cases."""
+    alike = zip(*(case.offers for case in cases), strict=True)
+    offers = tuple(
+        same[0].model_copy(update={"usd_per_hour": choose(one.usd_per_hour for one in same)})
+        for same in alike
+    )
+    return replace(cases[0], offers=offers)
+
+
+def _without(case: Case, machines: Mapping[str, str]) -> Case:
+    if not machines:
+        return case
+    return replace(
+        case,
+        offers=tuple(one for one in case.offers if one.machine not in machines),
+        serving=tuple(one for one in case.serving if one.machine not in machines),
+        training=tuple(one for one in case.training if one.machine not in machines),
     )
 
 
@@ -170,7 +162,7 @@ def _undominated_candidates(case: Case) -> tuple[ServingOption, ...]:
     Not where it is had on spot: the other one may need more of its replicas to be firm; nor where
     providers share the replicas, as fewer or more of them are shared in other parts.
     """
-    bound = {offer.machine for offer in case.offers if _outlives(offer, case)}
+    bound = {offer.machine for offer in case.offers if outlives(offer, case)}
     spread = spread_services(case)
     by_demand: dict[_Key, dict[Configuration, _Sides]] = defaultdict(lambda: defaultdict(dict))
     kept = [one for one in case.serving if one.service in spread]
@@ -218,180 +210,4 @@ def _replaces(better: ServingOption, worse: ServingOption) -> bool:
             copies * one.requests_per_s >= other.requests_per_s
             for one, other in zip(better.candidate.rates, worse.candidate.rates, strict=True)
         )
-    )
-
-
-def _profiles(case: Case) -> dict[str, _Profile]:
-    keys = {one.machine for one in case.serving} | {one.machine for one in case.training}
-    gpus = {key: int(case.machines[key].hardware.shape.gpu_count) for key in sorted(keys)}
-    profiles = {key: _Profile(key, gpus[key], one_for_one=weighs_churn(case)) for key in gpus}
-    for offer in case.offers:
-        if offer.machine in profiles:
-            _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
-            if _outlives(offer, case):
-                profiles[offer.machine].outliving.add(offer.key)
-    spread, zones = spread_services(case), spread_places(case)
-    for serving in case.serving:
-        served = (serving.service, serving.user_region, str(serving.on_spot))
-        profiles[serving.machine].serving[served].append(serving)
-        if serving.service in spread:
-            profiles[serving.machine].cloud = zones[serving.machine]
-    for training in case.training:
-        done = (training.run, str(training.candidate.on_spot))
-        profiles[training.machine].training[done].append(training)
-    return profiles
-
-
-def _outlives(offer: Offer, case: Case) -> bool:
-    return float(committed_hours(offer)) > case.workloads.horizon.hours
-
-
-def _add_offer(profile: _Profile, offer: Offer, quotas: Sequence[Quota]) -> None:
-    if offer.price_kind is PriceKind.ON_DEMAND:
-        profile.firm = offer
-    elif offer.price_kind is PriceKind.SPOT:
-        profile.spot = offer
-    elif offer.price_kind is PriceKind.SAVINGS_PLAN:
-        profile.has_plan = True
-    else:
-        profile.committed.append(offer)
-    if offer.stock is not None or offer.limits.max_nodes is not None:
-        profile.limited = True
-    under = {number for number, quota in enumerate(quotas) if is_under(offer, quota)}
-    profile.quotas = profile.quotas | frozenset(under)
-
-
-def _dominates(better: _Profile, worse: _Profile) -> bool:
-    """Say whether a machine, of which there is any number, stands for another in any plan."""
-    copies = _copies(better, worse)
-    if worse.has_plan or copies == 0:
-        return False
-    if worse.cloud and worse.cloud != better.cloud:
-        return False
-    more_usd = _more_storage_usd(better, worse)
-    return (
-        _firm_prices(better, worse, copies, more_usd)
-        and _spot_prices(better, worse, copies, more_usd)
-        and all(
-            _covers_serving(better.serving.get(key, []), options)
-            for key, options in worse.serving.items()
-            if key[-1] == "False"
-        )
-        and all(
-            _covers_training(better.training.get(key, []), options)
-            for key, options in worse.training.items()
-            if key[-1] == "False"
-        )
-    )
-
-
-def _copies(better: _Profile, worse: _Profile) -> int:
-    """Count the smaller nodes that stand for one larger node; 0 where they cannot.
-
-    Gangs want whole nodes, so smaller ones stand only for machines that no run can use.
-    """
-    if better.gpus >= worse.gpus:
-        return 1
-    is_whole = bool(worse.training) or worse.one_for_one
-    return 0 if is_whole or worse.gpus % better.gpus else worse.gpus // better.gpus
-
-
-def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:
-    """Bound what keeping weights costs more an hour there, for all that one node here can hold."""
-    more = Decimal(0)
-    for key, options in worse.serving.items():
-        there = [
-            one
-            for market in ("True", "False")
-            for one in better.serving.get((*key[:-1], market), [])
-        ]
-        for other in options:
-            alike = [
-                one.storage_usd_per_hour - other.storage_usd_per_hour
-                for one in there
-                if Configuration.of(one.candidate) == Configuration.of(other.candidate)
-            ]
-            held = worse.gpus // other.candidate.gpus
-            more = max(more, held * max(alike, default=Decimal(0)))
-    return more
-
-
-def _firm_prices(better: _Profile, worse: _Profile, copies: int, more_usd: Decimal) -> bool:
-    if worse.firm is not None and not _no_dearer(better.firm, worse.firm, copies, more_usd):
-        return False
-    return all(
-        _no_dearer(better.firm, one, copies, more_usd)
-        or (
-            one.key not in worse.outliving
-            and any(_same_terms_no_dearer(two, one, copies, more_usd) for two in better.committed)
-        )
-        for one in worse.committed
-    )
-
-
-def _same_terms_no_dearer(better: Offer, worse: Offer, copies: int, more_usd: Decimal) -> bool:
-    if better.commitment is None or worse.commitment is None:
-        return False
-    return (
-        better.commitment.term_months == worse.commitment.term_months
-        and copies * better.commitment.upfront_usd <= worse.commitment.upfront_usd
-        and copies * better.effective_usd_per_hour + more_usd <= worse.effective_usd_per_hour
-    )
-
-
-def _spot_prices(better: _Profile, worse: _Profile, copies: int, more_usd: Decimal) -> bool:
-    """Cover spot use by spot that is no dearer, or by firm nodes that are no dearer than it."""
-    if worse.spot is None or not worse.uses_spot:
-        return True
-    for offer, market in ((better.spot, "True"), (better.firm, "False")):
-        is_no_dearer = _no_dearer(offer, worse.spot, copies, more_usd)
-        if is_no_dearer and _covers_spot_options(better, worse, market):
-            return True
-    return False
-
-
-def _covers_spot_options(better: _Profile, worse: _Profile, market: str) -> bool:
-    return all(
-        _covers_serving(better.serving.get((*key[:-1], market), []), options)
-        for key, options in worse.serving.items()
-        if key[-1] == "True"
-    ) and all(
-        _covers_training(better.training.get((*key[:-1], market), []), options)
-        for key, options in worse.training.items()
-        if key[-1] == "True"
-    )
-
-
-def _no_dearer(better: Offer | None, worse: Offer, copies: int, more_usd: Decimal) -> bool:
-    if better is None:
-        return False
-    return copies * better.usd_per_hour + more_usd <= worse.effective_usd_per_hour
-
-
-def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:
-    """Say whether each option has its like: replicas move to the other machine as they are."""
-    return all(
-        any(
-            Configuration.of(one.candidate) == Configuration.of(other.candidate)
-            and one.egress_usd <= other.egress_usd
-            and all(
-                mine.requests_per_s >= theirs.requests_per_s
-                for mine, theirs in zip(one.candidate.rates, other.candidate.rates, strict=True)
-            )
-            for one in better
-        )
-        for other in worse
-    )
-
-
-def _covers_training(better: Sequence[TrainingOption], worse: Sequence[TrainingOption]) -> bool:
-    return all(
-        any(
-            one.candidate.nodes <= other.candidate.nodes
-            and one.candidate.tokens_per_s >= other.candidate.tokens_per_s
-            and one.candidate.startup_s <= other.candidate.startup_s
-            and one.data_usd <= other.data_usd
-            for one in better
-        )
-        for other in worse
     )

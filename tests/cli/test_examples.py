@@ -9,6 +9,7 @@ NAMES = [
     "70b-two-continents.yaml",
     "7b-small-team.yaml",
     "company.yaml",
+    "growing-app.yaml",
     "regulated-hospital.yaml",
     "research-group.yaml",
     "small-models.yaml",

@@ -7,7 +7,8 @@ from solving import EXACT, assembled, program_of, same_cost, solution_of, solved
 from broker.domain.case import Case
 from broker.domain.plan import Status
 from broker.verification.check import Violation, check
-from solver.milp.optimize import Optimum, optimize, optimum_of
+from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum, optimum_of
 
 
 def both_ways(of: Case) -> tuple[Optimum, Optimum]:

@@ -17,7 +17,8 @@ from broker.planning.explaining.cases import (
 from broker.planning.explaining.compared import proven_usd
 from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import Optimum, optimize
+from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 TO_THE_END = Limits(gap_fraction=0.0, time_limit_s=60)

@@ -186,8 +186,12 @@ def _cost(
     slots: _Slots,
     apart: int | None,
     best: float,
+    is_expected: bool = True,
 ) -> float:
-    """Give the least cost beside commitments and a gang, if it is below the best so far."""
+    """Give the least cost beside commitments and a gang, if it is below the best so far.
+
+    What outlives the horizon must pay for itself in the course that is expected.
+    """
     total = 0.0
     if gang:
         run = gang[0]
@@ -214,6 +218,7 @@ def _cost(
         for offer, nodes in commitments
         if nodes and offer.commitment and offer.commitment.term_months * 730 > horizon_h
     ] + promise.outliving()
+    outliving = outliving if is_expected else []
     if tiny.case.workloads.policy.budgets:
         budgets = Budgets(tiny, commitments, gang, apart)
         return join_within(tiny, frontiers, outliving, budgets=budgets, usd=total)

@@ -8,7 +8,7 @@ from broker.domain.case import Case
 from broker.domain.offer import Offer
 from broker.domain.plan import CatalogRef, Plan, SolveSettings, Status
 from solver.milp.build import build_sets
-from solver.milp.optimize import Optimum, optimum_of
+from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
@@ -66,7 +66,9 @@ def no_dearer(less: float, more: float) -> bool:
 
 def assembled(of: Case, optimum: Optimum, limits: Limits = EXACT) -> Plan:
     """Put the parts of an optimum into a plan for its case, as the planner does."""
+    told = optimum.scenarios.scenarios if optimum.scenarios else ()
     used = {purchase.offer for purchase in optimum.purchases}
+    used |= {purchase.offer for one in told for purchase in one.purchases}
     offers: dict[str, Offer] = {one.key: one for one in of.machines.values()}
     offers |= {one.key: one for one in of.offers}
     seen_at = of.workloads.horizon.start
@@ -90,6 +92,7 @@ def assembled(of: Case, optimum: Optimum, limits: Limits = EXACT) -> Plan:
         rejected=(),
         warnings=(),
         workloads=of.workloads,
+        scenarios=optimum.scenarios,
         offers=tuple(offers[key] for key in sorted(used)),
         in_force=of.in_force,
     )

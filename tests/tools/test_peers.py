@@ -29,7 +29,8 @@ from broker.planning.service import open_service
 from broker.planning.strategies import single_provider
 from broker.settings import load_settings
 from solver.milp.build import build_sets
-from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 BUSY_MORNING = {"requests_per_s": {"step": "8 h", "by_size": [[20, 0, 0]]}}

@@ -15,7 +15,7 @@ from broker.domain.plan import Plan, SolveSettings
 from broker.planning.bare_plan import violations
 from broker.planning.comparisons import Solved
 from broker.planning.planner import checked_plan
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 from solver.milp.start import Start
 

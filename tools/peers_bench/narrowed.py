@@ -16,7 +16,7 @@ from peers_bench.market import Market
 from broker.domain.case import Case
 from broker.domain.plan import Status
 from broker.planning.strategies import Choice, Strategy, unserved
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 _SHORTEST_S = 1.0

@@ -14,7 +14,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import CostLine, NodeStep, Purchase
 from broker.domain.quantities import quantize_usd
 from solver.milp.extract_work import by_slot
-from solver.milp.optimize import Optimum, optimum_of
+from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import Program, build_program
 from solver.milp.restrict import restricted
 from solver.milp.sets import Floats, Sets

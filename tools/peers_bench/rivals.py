@@ -25,7 +25,7 @@ from broker.domain.plan import Status
 from broker.domain.strategies import StrategyName
 from broker.planning.strategies import strategies
 from solver.milp.build import build_sets
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.pool import SolverPool
 from solver.milp.solve import Limits
 

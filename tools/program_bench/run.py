@@ -27,7 +27,8 @@ from broker.domain.plan import SolveSettings, Status
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved
 from broker.planning.planner import Catalog, checked_plan
-from solver.milp.optimize import Optimum, optimize
+from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 _KIB_PER_MIB = 1024

@@ -158,14 +158,15 @@ def _prices(plan: Plan, extras: Extras) -> Sequence[PriceFigure]:
 
 def _rivals(plan: Plan) -> Sequence[tuple[str, Decimal | None, str, str]]:
     bars: list[tuple[str, Decimal | None, str, str]] = [
-        ("This plan", plan.total_usd, _usd(plan.total_usd), "accent")
+        ("This plan", plan.objective_usd, _usd(plan.objective_usd), "accent")
     ]
     for one in sorted(plan.comparisons, key=lambda one: one.total_usd or Decimal("Infinity")):
         name = one.strategy[:1].upper() + one.strategy[1:]
         if one.total_usd is None:
             bars.append((name, None, "no plan", "other"))
             continue
-        more = (one.total_usd - plan.total_usd) / plan.total_usd if plan.total_usd else None
+        ours = plan.objective_usd
+        more = (one.total_usd - ours) / ours if ours else None
         share = f" ({more:+.1%})" if more is not None else ""
         bars.append((name, one.total_usd, f"{_usd(one.total_usd)}{share}", "other"))
     return bars

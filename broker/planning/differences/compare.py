@@ -179,7 +179,7 @@ def _notes(
     old: Plan, new: Plan, rows: Sequence[LineRow], parts: Sequence[PartRow]
 ) -> Iterator[str]:
     """Say what a reader of the figures has to know."""
-    open_usd = sum((plan.total_usd - plan.bound_usd for plan in (old, new)), Decimal(0))
+    open_usd = sum((plan.objective_usd - plan.bound_usd for plan in (old, new)), Decimal(0))
     beyond = sum((part.usd for part in parts if part.uncertainty_usd), Decimal(0))
     if beyond and abs(beyond) <= open_usd:
         yield (

@@ -59,7 +59,7 @@ class _End:
 
     @classmethod
     def of(cls, plan: Plan) -> "_End":
-        return cls(plan.total_usd, plan.total_usd - plan.bound_usd)
+        return cls(plan.total_usd, plan.objective_usd - plan.bound_usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def split_change(
         *([Cause.LOAD] if whys[Cause.LOAD] else []),
         *([Cause.RULES] if whys[Cause.RULES] else []),
     ]
-    start = _End(old.total_usd + prices.usd, old.total_usd - old.bound_usd)
+    start = _End(old.total_usd + prices.usd, old.objective_usd - old.bound_usd)
     parts = list(_chain(old, new, start, causes or [Cause.SEARCH], replan=replan))
     return tuple(_rows(prices, parts, whys))
 

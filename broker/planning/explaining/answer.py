@@ -75,6 +75,12 @@ def _check_asked(plan: Plan, asked: Asked) -> None:
             "--relax asks why there is no plan, but this file has one",
             hint="`gpubroker explain PLAN` shows what each rule costs",
         )
+    if asked.why_not is not None and plan.workloads.policy.robust is not None:
+        raise ConfigurationError(
+            "--why-not forces an offer into one course of demand, but this plan is for several "
+            "scenarios",
+            hint="take policy.robust out of the workloads file, plan, and ask that plan",
+        )
 
 
 def _answer(ground: Ground, asked: Asked) -> Explanation:
@@ -87,7 +93,7 @@ def _answer(ground: Ground, asked: Asked) -> Explanation:
         status=plan.status,
         snapshot=plan.catalog.snapshot,
         workloads_sha256=plan.workloads_sha256,
-        total_usd=plan.total_usd,
+        total_usd=plan.objective_usd,
         bound_usd=plan.bound_usd,
         lines=given.lines if given else (),
         rules=given.rules if given else (),

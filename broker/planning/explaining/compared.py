@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from broker.domain.explanation import OtherPlan, Outcome, UsdRange
 from broker.domain.plan import SMALLEST_GAP, Plan, Purchase, Status
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 
 
 def other_plan(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0)) -> OtherPlan:
@@ -15,7 +15,7 @@ def other_plan(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0))
         return OtherPlan(outcome=ended)
     return OtherPlan(
         outcome=Outcome.FOUND,
-        total_usd=optimum.total_usd,
+        total_usd=optimum.objective_usd,
         dearer=dearer(plan, optimum, least_usd=least_usd),
         buys=_more(optimum.purchases, plan.purchases),
         drops=less_bought(plan, optimum),
@@ -24,14 +24,15 @@ def other_plan(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0))
 
 def dearer(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0)) -> UsdRange:
     """Say how much more another plan costs than this one, at least and at most."""
-    least = min(max(proven_usd(optimum), least_usd), optimum.total_usd)
-    return UsdRange(least_usd=least - plan.total_usd, most_usd=optimum.total_usd - plan.total_usd)
+    most = optimum.objective_usd
+    least = min(max(proven_usd(optimum), least_usd), most)
+    return UsdRange(least_usd=least - plan.objective_usd, most_usd=most - plan.objective_usd)
 
 
 def proven_usd(optimum: Optimum | Plan) -> Decimal:
     """Give what a plan costs at least; a gap of the solver's own tolerance is none."""
     is_exact = optimum.gap_fraction <= SMALLEST_GAP
-    return optimum.total_usd if is_exact else optimum.bound_usd
+    return optimum.objective_usd if is_exact else optimum.bound_usd
 
 
 def less_bought(plan: Plan, optimum: Optimum) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from broker.domain.explanation import EntryPrice
 from broker.domain.plan import Status
 from broker.domain.quantities import MICRO_USD
 from broker.planning.explaining.compared import proven_usd
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 
 CENT = Decimal("0.01")
 _MOST_STEPS = 24

@@ -50,7 +50,7 @@ def _steps_spent(prober: Prober, others: Steps) -> Search[int]:
     if free is None or given is None:
         return rule.steps
     hours = Decimal(str(workloads.horizon.hours))
-    a_month = math.ceil(free.total_usd * HOURS_PER_MONTH / hours)
+    a_month = math.ceil(free.most_usd * HOURS_PER_MONTH / hours)
     return min(rule.steps, max(1, a_month - int(given)))
 
 

@@ -22,7 +22,7 @@ from broker.planning.explaining.rivals import Rivals, Work, main_work, rivals_of
 from broker.planning.explaining.rule_worth import rule_worth, rules_in_force, start_loosening
 from broker.planning.measured.service import own_numbers_of
 from broker.planning.plans import freshness_of
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 _LEAST_SHARE, _LEAST_RULE_SHARE = 0.25, 0.1

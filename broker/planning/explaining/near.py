@@ -17,7 +17,7 @@ from broker.planning.explaining.cases import without_offers
 from broker.planning.explaining.compared import other_plan
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.preferring import preferences
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 
 _Banned = frozenset[str]
 _Signature = frozenset[tuple[str, Decimal]]
@@ -71,7 +71,7 @@ def _grow(
         if optimum is None or optimum.ran_out_of_time:
             tree.is_whole = False
         if optimum is not None and optimum.status is not Status.INFEASIBLE:
-            heapq.heappush(tree.heap, (optimum.total_usd, sorted(keys), optimum))
+            heapq.heappush(tree.heap, (optimum.objective_usd, sorted(keys), optimum))
 
 
 def _signature(purchases: Iterable[Purchase]) -> _Signature:

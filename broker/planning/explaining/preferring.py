@@ -8,7 +8,7 @@ from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.planning.explaining.compared import less_bought
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 
 Assignment = ServingAssignment | TrainingAssignment
 _SHOWN = 3

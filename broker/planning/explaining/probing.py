@@ -12,7 +12,8 @@ from broker.planning.explaining.ground import Ground, Sources
 from broker.planning.explaining.rules import Rule
 from broker.planning.searches import Search, outcome
 from solver.milp.elastic import Raisable, Raised, least_raise
-from solver.milp.optimize import Optimum, optimize
+from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 _ANY_PLAN = 0.999

@@ -166,7 +166,7 @@ def _relaxation(ground: Ground, way: _Loose) -> Search[Relaxation | None]:
     return Relaxation(
         changes=tuple(_change(prober.rules[name], least) for name, least in way.steps.items()),
         status=optimum.status,
-        total_usd=optimum.total_usd,
+        total_usd=optimum.objective_usd,
         bound_usd=optimum.bound_usd,
     )
 

@@ -13,7 +13,8 @@ from broker.planning.explaining.compared import less_bought, proven_usd
 from broker.planning.explaining.ground import Ground, Sources
 from broker.planning.explaining.policy_rules import all_rules
 from broker.planning.explaining.rules import Rule
-from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 
 
@@ -84,8 +85,8 @@ def rule_worth(plan: Plan, rule: Rule, found: Loosened | None) -> RuleWorth:
         return worth(Outcome.NONE)
     if optimum.status is Status.INFEASIBLE:
         return worth(Outcome.UNKNOWN)
-    least = max(Decimal(0), proven_usd(plan) - optimum.total_usd)
-    most = max(least, plan.total_usd - proven_usd(optimum))
+    least = max(Decimal(0), proven_usd(plan) - optimum.objective_usd)
+    most = max(least, plan.objective_usd - proven_usd(optimum))
     if not most:
         return worth(Outcome.NONE)
     saving = UsdRange(least_usd=least, most_usd=most)
@@ -97,5 +98,5 @@ def _looser(ground: Ground, rule: Rule) -> Looser:
     return Looser(
         case=ground.case if rule.is_sized else replace(ground.case, workloads=workloads),
         sized_from=(workloads, ground.sources) if rule.is_sized else None,
-        known_usd=ground.plan.total_usd,
+        known_usd=ground.plan.objective_usd,
     )

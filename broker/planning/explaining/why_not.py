@@ -27,7 +27,7 @@ from broker.planning.filters import why_not as first_rule
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.prune import prune
 
 _DEARER_THAN_ANY_USD = Decimal(10) ** 12

@@ -1,7 +1,8 @@
 """Whether the plan in force can go on: with tonight's offers, for tonight's demand, by the rules.
 
 It is taken as it would be run tonight: its offers at their new prices, what it carries sized anew,
-the load of tonight shared out as it was. The independent check then says what does not hold.
+the load of tonight shared out as it was. The independent check then says what does not hold. Of
+scenarios the forecast is asked for alone: it is what comes until another one does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from broker.domain.case import Case
+from broker.domain.case import Case, forecast_alone
 from broker.domain.offer import Limits, Offer, PriceKind
 from broker.domain.plan import (
     CostLine,
@@ -83,7 +84,7 @@ def why_not_on(
     gone = tuple(_gone(plan, case, window, known=known, bought=bought))
     if gone:
         return gone
-    given = _with_bought(case, plan, bought)
+    given = _with_bought(forecast_alone(case), plan, bought)
     found = check(_as_of_tonight(plan, given), given)
     return tuple(
         f"{one.rule.replace('_', ' ')} of {one.subject}: {one.message}"
@@ -135,6 +136,7 @@ def _as_of_tonight(plan: Plan, case: Case) -> Plan:
             "total_usd": sum((line.usd for line in lines), Decimal(0)),
             "serving": tuple(serving),
             "training": tuple(trained),
+            "scenarios": None,
         }
     )
     return _rerouted(tonight, case)

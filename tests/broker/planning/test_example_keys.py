@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from broker.domain.gpu import Precision
 from broker.domain.offer import PriceKind
+from broker.domain.robust import Measure
 from broker.domain.workload import Workloads
 from broker.examples.catalog import examples
 from broker.planning.workloads_file import parse_workloads
@@ -24,6 +25,7 @@ SET_IN_NONE = {
 USED_IN_NONE: Mapping[Enum, str] = {
     Precision.NVFP4: "a format of published weights; the networks of the examples have none",
     Precision.MXFP4: "a format of published weights; the networks of the examples have none",
+    Measure.MEAN: "the example of the worst courses weighs the mean, too",
     PriceKind.RESERVED: "a quota is on GPUs that run, however they are paid",
     PriceKind.SAVINGS_PLAN: "a quota is on GPUs that run, however they are paid",
     PriceKind.CAPACITY_BLOCK: "a quota is on GPUs that run, however they are paid",

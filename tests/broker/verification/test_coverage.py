@@ -12,8 +12,7 @@ from broker.domain.case import Case
 from broker.domain.offer import PriceKind
 from broker.domain.plan import NodeStep, Plan
 from broker.verification.check import Violation, check
-from solver.milp.extract_nodes import purchases
-from solver.milp.extract_work import read_work
+from solver.milp.extract_plan import parts_of
 
 BOX, SPOT = offer("4"), offer("2", kind=PriceKind.SPOT)
 
@@ -68,7 +67,8 @@ def test_committed_nodes_that_no_work_needs_are_not_bought() -> None:
     program = program_of(of)
     values = solution_of(program).values.copy()
     values[program.columns.committed_nodes.at(0)] = 3
-    assert purchases(program, values, read_work(program, values)) == plan.purchases
+    (parts,) = parts_of([(program, values)])
+    assert parts.purchases == plan.purchases
 
 
 def _one_node_for_a_year() -> tuple[Case, Plan]:

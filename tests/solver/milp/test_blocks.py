@@ -22,7 +22,7 @@ from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.dump import lines, term_lines
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 from solver.milp.prune import prune
 
 _HOUR = timedelta(hours=1)

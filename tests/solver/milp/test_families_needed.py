@@ -24,7 +24,7 @@ from broker.domain.offer import Block, Limits, PriceKind
 from broker.verification.check import check
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.objective.terms import TermCost
-from solver.milp.optimize import optimum_of
+from solver.milp.optimum import optimum_of
 from solver.milp.program import Program
 
 FAMILIES = [one.__name__ for one in CONSTRAINTS]

@@ -12,7 +12,7 @@ from broker.domain.case import Case
 from broker.domain.plan import Status
 from broker.verification.check import check
 from solver.milp.build import build_sets
-from solver.milp.optimize import Optimum, optimum_of
+from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.solve import Limits, solve_model

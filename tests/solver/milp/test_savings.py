@@ -21,7 +21,8 @@ from solver.milp.build import build_sets
 from solver.milp.dump import lines, term_lines
 from solver.milp.floor import at_floor
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import Optimum
 from solver.milp.prune import prune
 
 HALF = rate("2")

@@ -18,7 +18,8 @@ from broker.domain.plan import Status
 from broker.verification.check import check
 from solver.milp.dump import lines
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import Optimum, optimize, relaxed_bound_usd
+from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import Optimum
 from solver.milp.prune import prune
 
 SEEDS = range(40)

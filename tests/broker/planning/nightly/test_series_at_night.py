@@ -9,7 +9,7 @@ from broker.domain.plan import Status
 from broker.domain.traffic import loads_by_size
 from broker.planning.bare_plan import bare_plan
 from broker.planning.nightly.rolling import over_its_own
-from solver.milp.optimize import Optimum
+from solver.milp.optimum import Optimum
 
 SERIES = {"requests_per_s": {"step": "8 h", "by_size": [[1, 2, 3, 4, 5, 6]]}}
 

@@ -1,0 +1,173 @@
+"""The cheapest plan of a tiny case over scenarios by trying everything; no code of ours is in it.
+
+What is decided before (commitments, the run's place and hours, the layouts that serve) is tried in
+every way; each scenario then costs the least that is left to it. The worst courses are taken one
+after the other until their probability is reached.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from oracle import (
+    _cost,
+    _divisions,
+    _gangs,
+    _group_choices,
+    _most_upfront_usd,
+    _Slots,
+    _upfront_usd,
+)
+from oracle_fleets import INFEASIBLE, SLACK, Gang, Tiny, kind_of
+from oracle_savings import Promise
+
+from broker.domain.case import Case, ServingOption
+from broker.domain.load import LoadCurve
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.quantities import quantize_usd
+from broker.domain.robust import Robust, Scenario
+
+_Bought = list[tuple[Offer, int]]
+_Groups = dict[str, tuple[ServingOption, ...]]
+
+
+def cheapest_over_scenarios(case: Case, robust: Robust, most_committed: int = 3) -> float:
+    """Try every decision; infinity where none holds in every scenario."""
+    courses = [Tiny(as_forecast(case), most_committed)]
+    courses += [Tiny(in_course(case, one), most_committed) for one in robust.scenarios]
+    of = [_Course(tiny, is_expected=not number) for number, tiny in enumerate(courses)]
+    best = INFEASIBLE
+    for bought, gang, layouts in _decisions(courses[0]):
+        costs = []
+        for course in of:
+            costs.append(course.usd(bought, gang, layouts))
+            if costs[-1] == INFEASIBLE:
+                break
+        else:
+            best = min(best, measured(costs, robust))
+    return best
+
+
+def measured(costs: Sequence[float], robust: Robust) -> float:
+    """Weigh the costs of the courses, the forecast's first."""
+    own = [float(one.probability) for one in robust.scenarios]
+    shares = [1 - sum(own), *own]
+    mean = sum(cost * share for cost, share in zip(costs, shares, strict=True))
+    if robust.measure == "mean":
+        return mean
+    left = tail = 1 - float(robust.alpha)
+    worst = 0.0
+    for cost, share in sorted(zip(costs, shares, strict=True), reverse=True):
+        taken = min(share, left)
+        worst += cost * taken / tail
+        left -= taken
+    weight = float(robust.weight)
+    return (1 - weight) * mean + weight * worst
+
+
+def as_forecast(case: Case) -> Case:
+    policy = case.workloads.policy.model_copy(update={"robust": None})
+    return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
+
+
+def in_course(case: Case, scenario: Scenario) -> Case:
+    """Scale loads and prices by hand."""
+    case = as_forecast(case)
+    services = []
+    for one in case.workloads.services:
+        factor = scenario.load.get(one.name, scenario.load.get("all", 1.0))
+        curve = one.traffic.requests_per_s
+        assert isinstance(curve, LoadCurve)
+        changed = curve.model_copy(
+            update={"mean": curve.mean * factor, "peak": curve.peak * factor}
+        )
+        traffic = one.traffic.model_copy(update={"requests_per_s": changed})
+        services.append(one.model_copy(update={"traffic": traffic}))
+    workloads = case.workloads.model_copy(update={"services": tuple(services)})
+    factors = {
+        PriceKind.ON_DEMAND: scenario.prices.on_demand,
+        PriceKind.SPOT: scenario.prices.spot,
+    }
+    offers = [
+        one.model_copy(
+            update={"usd_per_hour": quantize_usd(one.usd_per_hour * factors[one.price_kind])}
+        )
+        if one.price_kind in factors
+        else one
+        for one in case.offers
+    ]
+    return replace(case, workloads=workloads, offers=tuple(offers))
+
+
+_Layouts = frozenset[tuple[str, str]]
+
+
+def _decisions(tiny: Tiny) -> Iterator[tuple[tuple[int, ...], Gang, _Layouts]]:
+    """List counts of commitments, gangs, and the layouts that may serve each service."""
+    offers = _committed(tiny)
+    counts = itertools.product(range(tiny.most_committed + 1), repeat=len(offers))
+    for nodes in counts:
+        bought = list(zip(offers, nodes, strict=True))
+        if _upfront_usd(bought) > _most_upfront_usd(tiny) + SLACK:
+            continue
+        for gang, layouts in itertools.product(_gangs(tiny), _layouts(tiny)):
+            yield nodes, gang, layouts
+
+
+def _committed(tiny: Tiny) -> list[Offer]:
+    return [one for one in tiny.case.offers if one.commitment is not None]
+
+
+def _layouts(tiny: Tiny) -> list[_Layouts]:
+    services = {
+        name: sorted({kind_of(one)[0] for one in tiny.case.serving if one.service == name})
+        for name in {one.service for one in tiny.case.serving}
+    }
+    most = tiny.case.workloads.policy.max_groups
+    ways = [
+        [
+            [(name, layout) for layout in some]
+            for some in itertools.combinations(own, min(most, len(own)))
+        ]
+        for name, own in services.items()
+    ]
+    return [frozenset(itertools.chain.from_iterable(one)) for one in itertools.product(*ways)]
+
+
+class _Course:
+    """One scenario: what it costs at least under decisions, each priced once."""
+
+    def __init__(self, tiny: Tiny, *, is_expected: bool) -> None:
+        self.tiny = tiny
+        self.is_expected = is_expected
+        self.slots = [(groups, _Slots(tiny, groups)) for groups in _group_choices(tiny)]
+        self.known: dict[object, float] = {}
+
+    def usd(self, nodes: tuple[int, ...], gang: Gang, layouts: _Layouts) -> float:
+        at = (gang[0].machine, gang[0].candidate.id, gang[1]) if gang else None
+        name = (nodes, at, layouts)
+        if name not in self.known:
+            self.known[name] = self._usd(nodes, gang, layouts)
+        return self.known[name]
+
+    def _usd(self, nodes: tuple[int, ...], gang: Gang, layouts: _Layouts) -> float:
+        bought = list(zip(_committed(self.tiny), nodes, strict=True))
+        best = INFEASIBLE
+        for groups, slots in self.slots:
+            if {(name, kind_of(one)[0]) for name, own in groups.items() for one in own} <= layouts:
+                for apart in _divisions(self.tiny, bought, gang):
+                    usd = _cost(
+                        self.tiny,
+                        bought,
+                        promise=Promise(),
+                        gang=gang,
+                        slots=slots,
+                        apart=apart,
+                        best=best,
+                        is_expected=self.is_expected,
+                    )
+                    best = min(best, usd)
+        budget = self.tiny.case.workloads.policy.budget_usd_per_month
+        hours = self.tiny.case.workloads.horizon.hours
+        limit = float(budget) * hours / 730 if budget else INFEASIBLE
+        return best if best <= limit + 1e-6 else INFEASIBLE
