@@ -16,6 +16,9 @@ _USED = 1e-6
 _PROMISING_KINDS = 6
 _KINDS_OF_A_MODEL = 2
 _PROMISING_GROUPS = 8
+_MANY_GROUPS = 800
+_PROMISING_OF_MANY = 16
+"""Of so many, all that was looked at is too much to search."""
 _PROMISING_OPTIONS = 6
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
@@ -60,7 +63,10 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     near = set(range(len(sets.groups))) if relaxed.groups is None else set(relaxed.groups)
     if relaxed.group_penalty_usd is not None:
         owners = [group.kind for group in sets.groups]
-        near |= _best_of(owners, None, relaxed.group_penalty_usd, most=_PROMISING_GROUPS)
+        is_large = len(near) > _MANY_GROUPS
+        most = _PROMISING_OF_MANY if is_large else _PROMISING_GROUPS
+        best = _best_of(owners, None, relaxed.group_penalty_usd, most=most)
+        near = best if is_large else near | best
     near |= begun
     groups = {number for number in near if sets.groups[number].kind in kinds}
     return restricted(sets, groups, options)

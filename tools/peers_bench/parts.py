@@ -86,7 +86,7 @@ def _route(
             if one.kind == at and not one.on_spot:
                 firm += row
         carried = np.divide(
-            np.maximum(firm - demand.spare, 0.0),
+            np.maximum(firm - demand.spares(kind.gpus), 0.0),
             needed,
             out=np.ones_like(needed),
             where=needed > 0,

@@ -28,13 +28,14 @@ class Placing:
 
     def notes(self) -> Iterator[str]:
         """Say what differs from what the rival wanted."""
-        demand = self.sets.demands[self.sets.kinds[self.way[0].kind].demand]
+        kind = self.sets.kinds[self.way[0].kind]
+        demand = self.sets.demands[kind.demand]
         wanted = sum(self.market.needed(one.kind, one.share).max(initial=0.0) for one in self.way)
         there = sum(self._counts(one, first=not at).max() for at, one in enumerate(self.way))
         if there > wanted:
             yield (
                 f"{there:.0f} replicas at the peak, {wanted:.0f} wanted "
-                f"(spares {demand.spare}, at least {demand.service.min_replicas})"
+                f"(spares {demand.spares(kind.gpus)}, at least {demand.service.min_replicas})"
             )
         if self.moved:
             yield f"replicas moved, for want of nodes or to another provider: {self.moved:.0f}"
@@ -80,7 +81,7 @@ class Placing:
         if len(self.way) == 1:
             return np.array(kind.replicas_alone, dtype=float)
         demand = self.sets.demands[kind.demand]
-        counts = self.market.needed(part.kind, part.share) + demand.spare
+        counts = self.market.needed(part.kind, part.share) + demand.spares(kind.gpus)
         return np.maximum(counts, demand.service.min_replicas) if first else counts
 
     def _fits(self, group: int, unit: Floats) -> bool:

@@ -205,6 +205,7 @@ def test_moved_nodes_cost_what_enumeration_finds(seed: int) -> None:
             assert float(optimum.total_usd) == pytest.approx(expected, rel=1e-5, abs=1e-4)
 
 
+@pytest.mark.long
 def test_churn_changes_many_random_plans() -> None:
     stayed = moved = 0
     for seed in range(60):
@@ -240,6 +241,7 @@ def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
     assert binding > 5
 
 
+@pytest.mark.long
 def test_a_plan_with_a_kind_or_option_costs_its_penalty_more_than_the_bound() -> None:
     asked_of = 0
     for of in _many_machines(range(12)):

@@ -16,11 +16,14 @@ def test_the_plan_of_a_random_case_is_accepted(seed: int) -> None:
     _is_accepted(random_case(seed))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 30))]
+)
 def test_the_plan_of_a_wide_case_is_accepted(seed: int) -> None:
     _is_accepted(wide_case(seed))
 
 
+@pytest.mark.long
 def test_wide_cases_use_every_kind_of_limit_and_decision() -> None:
     drawn = [wide_case(seed) for seed in range(30)]
     optima = [optimize(one, EXACT) for one in drawn]

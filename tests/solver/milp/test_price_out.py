@@ -74,7 +74,10 @@ def priced_as_if_large(priced: Priced) -> Priced:
         ]
 
 
-@pytest.fixture(params=[nullcontext, as_if_large], ids=["as it is", "as if large"])
+@pytest.fixture(
+    params=[nullcontext, pytest.param(as_if_large, marks=pytest.mark.long)],
+    ids=["as it is", "as if large"],
+)
 def look(request: pytest.FixtureRequest) -> Iterator[None]:
     """Look as closely as the market is small, or as if it were large."""
     with request.param():

@@ -74,6 +74,7 @@ def test_a_plan_over_scenarios_costs_what_enumeration_finds(seed: int, measure: 
     assert check(assembled(of, optimum, LIMITS), of) == ()
 
 
+@pytest.mark.long
 def test_the_drawn_scenarios_change_what_is_committed_and_what_is_rented() -> None:
     pairs = [(planned(scenario_case(seed)), solved(drawn(seed))) for seed in SEEDS]
     over = [(one, other) for one, other in pairs if one.scenarios is not None]

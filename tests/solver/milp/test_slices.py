@@ -115,6 +115,7 @@ def test_slices_cost_what_enumeration_finds(seed: int) -> None:
     cost_what_enumeration_finds(of, most_committed=4)
 
 
+@pytest.mark.long
 def test_some_slices_are_used_alone_mixed_and_beside_whole_gpus() -> None:
     used = [{one.candidate.gpus for one in solved(slice_case(seed)).serving} for seed in range(60)]
     assert {QUARTER} in used

@@ -37,6 +37,7 @@ def test_plans_cost_what_enumeration_finds_at_paid_prices(seed: int) -> None:
         assert relaxed_bound_usd(of) <= expected * (1 + 1e-6)
 
 
+@pytest.mark.long
 def test_some_surcharges_change_what_is_bought() -> None:
     drawn = [surcharge_case(seed) for seed in SEEDS]
     paid = [optimize(of, EXACT) for of in drawn]
