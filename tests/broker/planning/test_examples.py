@@ -55,7 +55,7 @@ LONG = {
     "company.yaml",
     "growing-app.yaml",
 }
-"""They take half a minute or more, and are proven within the limits on cores that do little else."""
+"""They take half a minute or more, and are proven in time on cores that do little else."""
 
 EVERY = pytest.mark.parametrize(
     "name",
