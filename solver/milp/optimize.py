@@ -44,6 +44,8 @@ _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
 _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
+_WORTH = 0.1
+"""Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
 _FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
@@ -241,9 +243,8 @@ def _improved(
     if has_hopeless_workload(rest.sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
     if known is not None and sets.has_one_kind and relaxed.bound_usd < _NEAR * known.usd:
-        known, bound_usd = _branched(rest, known, limits, _capped(watch, beyond_usd))
-        bound_usd = max(min(bound_usd, beyond_usd), relaxed.bound_usd)
-        return known, bound_usd, _is_within(known.usd, bound_usd, limits)
+        bounds = relaxed.bound_usd, beyond_usd
+        return _closed_in(rest, known, bounds, limits=limits, watch=watch)
     hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
     solution, polished = _proof_and_polish(rest, limits, hint, _capped(watch, beyond_usd))
@@ -256,6 +257,31 @@ def _improved(
     best = _better(known, _Known(rest, solution))
     bound_usd = min(solution.bound_usd, beyond_usd, best.usd)
     return best, bound_usd, solution.outcome is Outcome.OPTIMAL
+
+
+def _closed_in(
+    rest: Program, known: _Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
+) -> tuple[_Known, float, bool]:
+    """Branch by hand, or place better what is known, where most of the gap is beyond the rest.
+
+    `bounds` are those of all, and of what is beyond.
+    """
+    least_usd, beyond_usd = bounds
+    if beyond_usd < least_usd + _WORTH * (known.usd - least_usd):
+        known, bound_usd = _placed_better(known, limits, watch), least_usd
+    else:
+        known, bound_usd = _branched(rest, known, limits, _capped(watch, beyond_usd))
+        bound_usd = max(min(bound_usd, beyond_usd), least_usd)
+    return known, bound_usd, _is_within(known.usd, bound_usd, limits)
+
+
+def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
+    """Place the kinds and run options of a plan as is cheapest."""
+    limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
+    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
+    values = known.solution.values
+    placed = solve_model(with_kinds_of(known.program, values), limits, values, best_only)
+    return _better(known, _Known(known.program, placed)) if is_plan(placed) else known
 
 
 def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tuple[_Known, float]:
