@@ -13,11 +13,10 @@ from broker.domain.case import Case
 from broker.domain.quantities import HOURS_PER_MONTH
 from solver.milp.build import build_sets
 from solver.milp.objective.terms import TermCost
-from solver.milp.optimize import has_hopeless_workload
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.rows import Rows, entries
-from solver.milp.sets import Floats
+from solver.milp.sets import Floats, has_hopeless_workload
 from solver.milp.solve import Limits, Outcome, solve_model
 from solver.milp.variables import Block, Columns
 

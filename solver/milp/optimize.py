@@ -32,7 +32,7 @@ from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.scenarios.search import Ways, joint_bound_usd, solve_joint
-from solver.milp.sets import Floats, Sets
+from solver.milp.sets import Floats, Sets, has_hopeless_workload
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.targets import without_targets
 from solver.milp.tenants import sold_as
@@ -193,13 +193,6 @@ def _relaxed(
         at_least = without_targets(at_floor(sets))
         return relaxed_over_all(at_least, ends_at, clock, rounds_up=rounds_up)
     return solve_relaxed(build_program(sets), ends_at - clock())
-
-
-def has_hopeless_workload(sets: Sets) -> bool:
-    """Say whether a demand has no group, or a run no option that finishes in its window."""
-    served = {group.demand for group in sets.groups}
-    done = {option.run for option in sets.run_options}
-    return len(served) < len(sets.demands) or len(done) < len(sets.runs)
 
 
 def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) -> _Known | None:

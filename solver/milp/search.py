@@ -15,12 +15,11 @@ from broker.domain.plan import Status
 from broker.domain.quantities import MICRO_USD
 from solver.milp.build import build_sets
 from solver.milp.narrow import possible, promising
-from solver.milp.optimize import has_hopeless_workload
 from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import Program, to_proto
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.restrict import restricted
-from solver.milp.sets import Group, Sets
+from solver.milp.sets import Group, Sets, has_hopeless_workload
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Build = Callable[[Sets], Program | None]

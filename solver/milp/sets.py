@@ -291,3 +291,10 @@ class Sets:
     def has_one_kind(self) -> bool:
         """Say whether each demand is served by one kind of replica, so that counts are known."""
         return self.case.workloads.policy.max_groups == 1
+
+
+def has_hopeless_workload(sets: Sets) -> bool:
+    """Say whether a demand has no group, or a run no option that finishes in its window."""
+    served = {group.demand for group in sets.groups}
+    done = {option.run for option in sets.run_options}
+    return len(served) < len(sets.demands) or len(done) < len(sets.runs)

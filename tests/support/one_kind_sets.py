@@ -10,8 +10,10 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from solver.milp.build import build_sets
-from solver.milp.optimize import has_hopeless_workload
-from solver.milp.sets import Sets
+from solver.milp.coarse import coarse
+from solver.milp.linear import LinearPlan, LinearProgram
+from solver.milp.program import Program, to_proto
+from solver.milp.sets import Sets, has_hopeless_workload
 
 
 def one_kind_sets() -> Iterator[Sets]:
@@ -29,3 +31,14 @@ def one_kind_sets() -> Iterator[Sets]:
         )
         if not has_hopeless_workload(sets):
             yield sets
+
+
+def coarse_and_exact(program: Program, clusters: int) -> tuple[LinearPlan, LinearPlan] | None:
+    """Relax a program with like hours added up and as it is; the first costs no more."""
+    exact = LinearProgram(to_proto(program)).solve(60).plan
+    smaller = LinearProgram(coarse(program, clusters).proto).solve(60).plan
+    if exact is None:
+        return None
+    assert smaller is not None
+    assert smaller.usd <= exact.usd + 1e-6
+    return smaller, exact

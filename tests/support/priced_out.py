@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from solving import EXACT, objective_usd, solution_of
 
 from solver.milp import market, price_out
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.sets import Sets
+from solver.milp.rows import entries, rows_of
+from solver.milp.sets import Sets, has_hopeless_workload
 
 
 @contextmanager
@@ -51,3 +54,25 @@ def same_bound(sets: Sets) -> tuple[Relaxed, Relaxed, Program] | None:
         return None
     assert found.bound_usd == pytest.approx(whole.bound_usd, rel=1e-6, abs=1e-4)
     return found, whole, program
+
+
+def penalties_held(sets: Sets) -> int:
+    """Hold the penalties of kinds and run options against exact solves; count them."""
+    found = relaxed_over_all(sets, time.monotonic() + 60)
+    if found is None or has_hopeless_workload(sets):
+        return 0
+    program = build_program(sets)
+    held = 0
+    for block, penalties in (
+        (program.columns.kind_used, found.kind_penalty_usd),
+        (program.columns.option_used, found.option_penalty_usd),
+    ):
+        for number in np.flatnonzero(penalties > 1e-6).tolist():
+            used = entries(0, block.at(np.array([number])), 1.0)
+            forced = rows_of("forced", [(0,)], [used], lower=1.0)
+            asked = replace(program, families=(*program.families, forced))
+            usd = objective_usd(asked, solution_of(asked, EXACT))
+            least = found.bound_usd + float(penalties[number])
+            assert usd >= least * (1 - 1e-6) - 1e-4
+            held += 1
+    return held

@@ -34,7 +34,7 @@ from solver.milp.scenarios.joint import (
     decisions_of,
 )
 from solver.milp.scenarios.program import joint_cost, to_joint_proto
-from solver.milp.sets import Floats, Sets
+from solver.milp.sets import Floats, Sets, has_hopeless_workload
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
 
@@ -83,7 +83,7 @@ def solve_joint(
     clock = ways.clock
     ends_at = clock() + limits.time_limit_s
     joint = build_joint(case, robust)
-    if any(_is_hopeless(one) for one in joint.scenarios):
+    if any(has_hopeless_workload(one.program.sets) for one in joint.scenarios):
         return JointSolution(joint, Outcome.INFEASIBLE, (), 0.0)
     known = _start(joint, _part(limits, limits.time_limit_s * _START_SHARE), ways)
     if known is not None:
@@ -105,7 +105,7 @@ def solve_joint(
 def joint_bound_usd(case: Case, robust: Robust, bounded: Bounded) -> float:
     """Give what a case costs at least over all scenarios; infinity where it has no plan."""
     joint = build_joint(case, robust)
-    if any(_is_hopeless(one) for one in joint.scenarios):
+    if any(has_hopeless_workload(one.program.sets) for one in joint.scenarios):
         return math.inf
     return _least_usd(joint, bounded, math.inf)
 
@@ -140,14 +140,6 @@ def _bound_usd(solution: Solution, least: Beside[float], wait_s: float) -> float
         return solution.bound_usd
     proven = 0.0 if solution.outcome is Outcome.INFEASIBLE else solution.bound_usd
     return max(proven, least.result(max(0.0, wait_s * (1 - _SOLVER_SHARE))) or 0.0)
-
-
-def _is_hopeless(scenario: Scenario) -> bool:
-    """Say whether a demand has no group, or a run no option that finishes in its window."""
-    sets = scenario.program.sets
-    served = {group.demand for group in sets.groups}
-    done = {option.run for option in sets.run_options}
-    return len(served) < len(sets.demands) or len(done) < len(sets.runs)
 
 
 def _part(limits: Limits, seconds: float) -> Limits:

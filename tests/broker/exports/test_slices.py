@@ -1,5 +1,6 @@
 """Replicas on slices in what other tools take: Kubernetes asks for the slice, others refuse it."""
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ from export_plans import Parts, bought, machine, plan, served
 from broker.domain.gpu import GpuSlice
 from broker.domain.plan import Plan, ServingAssignment
 from broker.exports import dstack, kubernetes, skypilot
+from broker.exports.files import ExportFile
 from broker.exports.sharing import shared_out
 
 BOX = machine("nebius/gpu-h100-sxm_1gpu-16vcpu-200gb/eu-north1", gpus=1, usd="3")
@@ -43,11 +45,10 @@ def test_a_pod_asks_for_its_slice_and_the_nodes_are_to_be_cut(sample: Plan) -> N
     assert "mixed MIG strategy" in file.text
 
 
-@pytest.mark.parametrize("tool", [dstack, skypilot], ids=["dstack", "skypilot"])
+@pytest.mark.parametrize("export", [dstack.export, skypilot.export], ids=["dstack", "skypilot"])
 def test_launchers_that_cut_no_gpus_leave_the_service_out_and_say_so(
-    sample: Plan, tool: object
+    sample: Plan, export: Callable[[Plan], Sequence[ExportFile]]
 ) -> None:
-    export = getattr(tool, "export")  # noqa: B009 - modules of one shape
     (about,) = export(sample)
     assert about.name == "README.md"
     assert "it cuts no GPU into MIG slices; the Kubernetes export asks for them" in about.text

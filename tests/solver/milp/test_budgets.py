@@ -4,9 +4,7 @@ A node is one replica here and carries 1 request/s; `acme` rents at 1 USD an hou
 day has three slots of 8 hours.
 """
 
-import time
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -19,16 +17,13 @@ from both_ways import (
     exact_usd,
 )
 from changed_cases import with_workloads
-from priced_out import same_bound
+from priced_out import penalties_held, same_bound
 from random_cases import budget_case, random_case
 from solving import (
-    EXACT,
     assembled,
     least_usd,
-    objective_usd,
     program_of,
     same_cost,
-    solution_of,
     solved,
 )
 from tiny_cases import (
@@ -50,10 +45,7 @@ from broker.domain.plan import Status, Term
 from broker.verification.check import check
 from solver.milp.build import build_sets
 from solver.milp.dump import lines, term_lines
-from solver.milp.optimize import has_hopeless_workload
-from solver.milp.price_out import relaxed_over_all
-from solver.milp.program import build_program
-from solver.milp.rows import entries, rows_of
+from solver.milp.sets import has_hopeless_workload
 
 ACME = offer("1", provider="acme")
 BOLT = offer("3", provider="bolt")
@@ -229,26 +221,8 @@ def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
 
 
 def test_a_plan_with_a_kind_or_option_costs_its_penalty_more_than_the_bound() -> None:
-    held = 0
-    for of in _many_machines(range(12)):
-        sets = build_sets(of)
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        if found is None or has_hopeless_workload(sets):
-            continue
-        program = build_program(sets)
-        for block, penalties in (
-            (program.columns.kind_used, found.kind_penalty_usd),
-            (program.columns.option_used, found.option_penalty_usd),
-        ):
-            for number in np.flatnonzero(penalties > 1e-6).tolist():
-                used = entries(0, block.at(np.array([number])), 1.0)
-                forced = rows_of("forced", [(0,)], [used], lower=1.0)
-                asked = replace(program, families=(*program.families, forced))
-                usd = objective_usd(asked, solution_of(asked, EXACT))
-                least = found.bound_usd + float(penalties[number])
-                assert usd >= least * (1 - 1e-6) - 1e-4
-                held += 1
-    assert held > 20
+    held = [penalties_held(build_sets(of)) for of in _many_machines(range(12))]
+    assert sum(held) > 20
 
 
 @pytest.mark.parametrize(

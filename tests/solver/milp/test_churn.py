@@ -4,7 +4,6 @@ A node is one replica here and carries 1 request/s; `acme` rents at 1 USD an hou
 """
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -23,8 +22,8 @@ from churn_cases import (
     held,
     replicas,
 )
-from one_kind_sets import one_kind_sets
-from priced_out import same_bound
+from one_kind_sets import coarse_and_exact, one_kind_sets
+from priced_out import penalties_held, same_bound
 from random_cases import random_case
 from solving import (
     EXACT,
@@ -54,16 +53,11 @@ from broker.domain.plan import CostLine, Status, Term
 from broker.verification.check import check
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
-from solver.milp.coarse import coarse
 from solver.milp.drafted import holds, values_of
 from solver.milp.dump import lines, term_lines
-from solver.milp.linear import LinearProgram
 from solver.milp.local_search import kinds_by_demand, search
-from solver.milp.optimize import has_hopeless_workload
-from solver.milp.price_out import relaxed_over_all
-from solver.milp.program import build_program, to_proto
-from solver.milp.rows import entries, rows_of
-from solver.milp.sets import Sets
+from solver.milp.program import build_program
+from solver.milp.sets import Sets, has_hopeless_workload
 
 MONTH = offer("0.5", provider="acme", kind=PriceKind.RESERVED, term_months=1)
 SPOT = offer("0.4", provider="acme", kind=PriceKind.SPOT)
@@ -243,26 +237,11 @@ def test_pricing_out_gives_the_bound_of_the_whole_relaxed_program() -> None:
 
 @pytest.mark.long
 def test_a_plan_with_a_kind_or_option_costs_its_penalty_more_than_the_bound() -> None:
-    asked_of = 0
-    for of in _many_machines(range(12)):
-        sets = build_sets(with_workloads(of, {"policy.max_groups": 1}))
-        found = relaxed_over_all(sets, time.monotonic() + 60)
-        if found is None or has_hopeless_workload(sets):
-            continue
-        program = build_program(sets)
-        for block, penalties in (
-            (program.columns.kind_used, found.kind_penalty_usd),
-            (program.columns.option_used, found.option_penalty_usd),
-        ):
-            for number in np.flatnonzero(penalties > 1e-6).tolist():
-                used = entries(0, block.at(np.array([number])), 1.0)
-                forced = rows_of("forced", [(0,)], [used], lower=1.0)
-                asked = replace(program, families=(*program.families, forced))
-                usd = objective_usd(asked, solution_of(asked, EXACT))
-                least = found.bound_usd + float(penalties[number])
-                assert usd >= least * (1 - 1e-6) - 1e-4
-                asked_of += 1
-    assert asked_of > 20
+    held = [
+        penalties_held(build_sets(with_workloads(of, {"policy.max_groups": 1})))
+        for of in _many_machines(range(12))
+    ]
+    assert sum(held) > 20
 
 
 @pytest.mark.long
@@ -271,11 +250,8 @@ def test_the_coarse_bound_is_no_higher(clusters: int) -> None:
     lower = charged = 0
     for sets in _sets_in_force():
         program = build_program(sets)
-        exact = LinearProgram(to_proto(program)).solve(60).plan
-        smaller = LinearProgram(coarse(program, clusters).proto).solve(60).plan
-        if exact is not None:
-            assert smaller is not None
-            assert smaller.usd <= exact.usd + 1e-6
+        if both := coarse_and_exact(program, clusters):
+            smaller, exact = both
             lower += smaller.usd < exact.usd - 1e-6
             charged += program.columns.moved_nodes.of(exact.values).max(initial=0.0) > 1e-6
     assert lower > 0

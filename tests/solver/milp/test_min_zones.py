@@ -20,7 +20,7 @@ from broker.domain.offer import Offer
 from broker.domain.plan import Status
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
-from solver.milp.optimize import has_hopeless_workload
+from solver.milp.sets import has_hopeless_workload
 from solver.milp.zones import zones_of
 
 _HOURS = 24

@@ -17,12 +17,11 @@ from wide_cases import wide_case
 from broker.domain.case import Case
 from solver.milp.build import build_sets
 from solver.milp.narrow import possible
-from solver.milp.optimize import has_hopeless_workload
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.rows import entries, rows_of
-from solver.milp.sets import Sets
+from solver.milp.sets import Sets, has_hopeless_workload
 from solver.milp.variables import Ints
 
 pytestmark = pytest.mark.usefixtures("start_with_one_of_each")

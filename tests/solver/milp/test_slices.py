@@ -22,8 +22,8 @@ from broker.planning.bare_plan import violations
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
 from solver.milp.forced import forced_optimum
-from solver.milp.optimize import has_hopeless_workload
 from solver.milp.prune import prune
+from solver.milp.sets import has_hopeless_workload
 
 _HOURS = 24
 _MOST_OPTIONS = 6
