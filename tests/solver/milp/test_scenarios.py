@@ -42,6 +42,7 @@ from solver.milp.solve import Limits, solve_model
 LIMITS = Limits(gap_fraction=1e-7, time_limit_s=60)
 SLOW = {7, 11}
 SEEDS = [one for one in range(32) if one not in SLOW]
+SHORT = 12
 LAW_SEEDS = range(12)
 
 
@@ -64,7 +65,9 @@ def changed(of: Case, **robust: object) -> Case:
 
 
 @pytest.mark.parametrize("measure", ["mean", "cvar"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed > SHORT)) for seed in SEEDS]
+)
 def test_a_plan_over_scenarios_costs_what_enumeration_finds(seed: int, measure: str) -> None:
     of = scenario_case(seed, measure=measure)
     assert of.workloads.policy.robust is not None
