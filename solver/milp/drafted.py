@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from solver.milp.local_search import Found
+from solver.milp.draft import Found
 from solver.milp.program import Program
 from solver.milp.sets import Floats
 from solver.milp.variables import Ints

@@ -1,24 +1,24 @@
 """Smaller programs from a relaxed one: what looks good first, then all that can still be better."""
 
 import math
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from solver.milp.cheapest import best_of, cheapest_groups
 from solver.milp.relax import Relaxed
 from solver.milp.restrict import restricted
-from solver.milp.sets import Floats, Group, RunOption, Sets
+from solver.milp.sets import Group, RunOption, Sets
 from solver.milp.start import NOWHERE, Start
 from solver.milp.tenants import sold_as
 
-_USED = 1e-6
 _PROMISING_KINDS = 6
 _KINDS_OF_A_MODEL = 2
+_KINDS_OF_MANY = 3
 _PROMISING_GROUPS = 8
 _MANY_GROUPS = 800
-_PROMISING_OF_MANY = 16
 """Of so many, all that was looked at is too much to search."""
+_CHEAPEST_OF_A_SIZE = 2
 _PROMISING_OPTIONS = 6
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
@@ -39,15 +39,16 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     What an earlier plan chose stays too; then fewer others need to be looked at.
     """
     is_known = start != NOWHERE
+    most_kinds = _PROMISING_KINDS if len(sets.groups) < _MANY_GROUPS else _KINDS_OF_MANY
     models = [(kind.demand, kind.configuration.gpu) for kind in sets.kinds]
-    of_model = _best_of(models, None, relaxed.kind_penalty_usd, most=_KINDS_OF_A_MODEL)
-    kinds = _best_of(
+    of_model = best_of(models, None, relaxed.kind_penalty_usd, most=_KINDS_OF_A_MODEL)
+    kinds = best_of(
         [kind.demand for kind in sets.kinds],
         relaxed.kind_value,
         np.where(_is_in(of_model, len(sets.kinds)), relaxed.kind_penalty_usd, np.inf),
-        most=_BESIDE_A_START if is_known else _PROMISING_KINDS,
+        most=_BESIDE_A_START if is_known else most_kinds,
     )
-    options = _best_of(
+    options = best_of(
         [option.run for option in sets.run_options],
         relaxed.option_value,
         relaxed.option_penalty_usd,
@@ -60,16 +61,22 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
         for number, one in enumerate(sets.run_options)
         if _option_name(sets, one) in start.options
     }
-    near = set(range(len(sets.groups))) if relaxed.groups is None else set(relaxed.groups)
-    if relaxed.group_penalty_usd is not None:
-        owners = [group.kind for group in sets.groups]
-        is_large = len(near) > _MANY_GROUPS
-        most = _PROMISING_OF_MANY if is_large else _PROMISING_GROUPS
-        best = _best_of(owners, None, relaxed.group_penalty_usd, most=most)
-        near = best if is_large else near | best
-    near |= begun
+    near = begun | _near(sets, relaxed, is_known=is_known)
     groups = {number for number in near if sets.groups[number].kind in kinds}
     return restricted(sets, groups, options)
+
+
+def _near(sets: Sets, relaxed: Relaxed, *, is_known: bool) -> set[int]:
+    """Choose the groups of least penalty, and the cheapest by size and way to pay."""
+    everything = set(range(len(sets.groups)))
+    if relaxed.group_penalty_usd is None:
+        return everything if relaxed.groups is None else set(relaxed.groups)
+    owners = [group.kind for group in sets.groups]
+    near = best_of(owners, None, relaxed.group_penalty_usd, most=_PROMISING_GROUPS)
+    if not is_known:
+        near |= cheapest_groups(sets, _CHEAPEST_OF_A_SIZE)
+    inside = everything if relaxed.groups is None else set(relaxed.groups)
+    return near if len(inside) > _MANY_GROUPS else near | inside
 
 
 def possible(sets: Sets, relaxed: Relaxed, known_usd: float) -> Rest:
@@ -132,15 +139,3 @@ def _is_in(chosen: set[int], count: int) -> np.typing.NDArray[np.bool_]:
     is_in = np.zeros(count, dtype=bool)
     is_in[sorted(chosen)] = True
     return is_in
-
-
-def _best_of(
-    owners: Sequence[Hashable], value: Floats | None, penalty: Floats, *, most: int
-) -> set[int]:
-    chosen = set() if value is None else set(np.flatnonzero(value > _USED).tolist())
-    count: dict[Hashable, int] = {}
-    for number in np.argsort(penalty, kind="stable").tolist():
-        count[owners[number]] = count.get(owners[number], 0) + 1
-        if count[owners[number]] <= most and np.isfinite(penalty[number]):
-            chosen.add(number)
-    return chosen

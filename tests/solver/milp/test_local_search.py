@@ -11,8 +11,9 @@ from broker.domain.case import Case
 from broker.domain.offer import PriceKind
 from broker.domain.policy import Sharing
 from solver.milp.build import build_sets
+from solver.milp.draft import Found
 from solver.milp.drafted import holds, values_of
-from solver.milp.local_search import Found, kinds_by_demand, search
+from solver.milp.local_search import kinds_by_demand, search
 from solver.milp.machine_costs import MachineCosts, Usage
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.run_slots import run_ways
