@@ -6,13 +6,14 @@ program is one of the smaller. So a bound of it is one of the program, and is so
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from ortools.math_opt import model_pb2
 
 from solver.milp.linear import LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
-from solver.milp.rows import Entries, Rows, merged
+from solver.milp.rows import Entries, Rows
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import Ints
 
@@ -28,6 +29,9 @@ CLUSTERS = 40
 """So many cost a fifth of a percent of the bound, of 168 hours, and a tenth of the time."""
 _SMALLEST = 1e-12
 _SAME = 1e-12
+_AT_A_TIME = 1_000_000
+
+_Numbers = TypeVar("_Numbers", Ints, Floats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,10 @@ class Coarse:
         values are a mean over what was added up, so may break a row.
         """
         worth = np.append(plan.row_usd, 0.0)[self.row_of]
-        row, column, coefficient = merged(program.families)
-        paid = np.bincount(column, coefficient * worth[row], minlength=program.columns.size)
+        paid = np.zeros(program.columns.size)
+        for rows, own in zip(program.families, _split(worth, program), strict=True):
+            usd = rows.entries.coefficient * own[rows.entries.row]
+            paid += np.bincount(rows.entries.column, usd, minlength=len(paid))
         return LinearPlan(plan.usd, self.spread(plan.values), program.cost - paid, worth)
 
     def added(self, rows: Rows) -> tuple[Rows, Ints]:
@@ -117,6 +123,27 @@ def _summed(row: Ints, column: Ints, value: Floats) -> tuple[Ints, Ints, Floats]
     return row[first][kept], column[first][kept], value[kept]
 
 
+def _split(by_row: _Numbers, program: Program) -> list[_Numbers]:
+    """Split what is by row into families."""
+    ends = np.cumsum([len(one.keys) for one in program.families])
+    return np.split(by_row, ends[:-1])
+
+
+def _added_up(program: Program, row_of: Ints) -> tuple[Ints, Ints, Floats]:
+    """Add the entries up a part at a time: there are many more of them than sums."""
+    parts = []
+    for rows, new in zip(program.families, _split(row_of, program), strict=True):
+        own = rows.entries
+        for start in range(0, len(own.row), _AT_A_TIME):
+            part = slice(start, start + _AT_A_TIME)
+            row = new[own.row[part]]
+            kept = row >= 0
+            if kept.any():
+                column, value = own.column[part][kept], own.coefficient[part][kept]
+                parts.append(_summed(row[kept], column, value))
+    return _summed(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+
+
 def as_it_is(program: Program) -> Coarse:
     """Add nothing up."""
     columns = program.columns.size
@@ -128,9 +155,7 @@ def coarse(program: Program, clusters: int) -> Coarse:
     """Add up the periods of a program in about so many clusters."""
     cluster_of = clusters_of(program.sets, clusters)
     row_of, lower, upper = _rows(program, cluster_of)
-    row, column, value = merged(program.families)
-    kept = row_of[row] >= 0
-    row, column, value = _summed(row_of[row[kept]], column[kept], value[kept])
+    row, column, value = _added_up(program, row_of)
     blocks = program.columns.blocks()
     most = np.concatenate([one.upper.ravel() for one in blocks])
     column_of = _alike(row, column, value, len(most))
