@@ -6,6 +6,7 @@ from typing import Annotated, Protocol, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from broker.domain.horizon import Horizon
 from broker.domain.quantities import Frozen, Usd, quantize_usd
 
 
@@ -14,8 +15,10 @@ class Budget(Frozen):
 
     The part is one of `provider` (who sends the bill), `team` and `workload`. One amount is given:
     `usd_per_hour` holds in every slot, `usd_per_month` on average over the horizon (a month has 730
-    hours), `usd` for the whole horizon. Teams and workloads are charged at list prices, see
-    `list_usd_per_hour` in broker/domain/list_price.py.
+    hours), `usd` for the whole horizon, `usd_per_calendar_month` in each month of the calendar
+    (UTC) for what falls due in it, all of it where only a part of the month is in the horizon.
+    Teams and workloads are charged at list prices, see `list_usd_per_hour` in
+    broker/domain/list_price.py.
     A budget with `over_usd_per_usd` is soft: it may be exceeded at this price for each dollar over,
     which counts as a cost of the plan.
     """
@@ -25,6 +28,9 @@ class Budget(Frozen):
     workload: str | None = None
     usd_per_hour: Usd | None = None
     usd_per_month: Usd | None = None
+    usd_per_calendar_month: Annotated[
+        Usd | None, Field(exclude_if=lambda amount: amount is None)
+    ] = None
     usd: Usd | None = None
     over_usd_per_usd: Annotated[Decimal, Field(gt=0), AfterValidator(quantize_usd)] | None = None
 
@@ -37,7 +43,9 @@ class Budget(Frozen):
                 "workload, or for the whole plan where none is named"
             )
         if len(self._amounts()) != 1:
-            raise ValueError("give exactly one of usd_per_hour, usd_per_month, usd")
+            raise ValueError(
+                "give exactly one of usd_per_hour, usd_per_month, usd_per_calendar_month, usd"
+            )
         return self
 
     @property
@@ -54,6 +62,11 @@ class Budget(Frozen):
     def is_hourly(self) -> bool:
         """Say whether it holds in every slot."""
         return self.usd_per_hour is not None
+
+    @property
+    def is_by_month(self) -> bool:
+        """Say whether it holds in each month of the calendar."""
+        return self.usd_per_calendar_month is not None
 
     @property
     def is_for_work(self) -> bool:
@@ -88,6 +101,7 @@ class Budget(Frozen):
         given = {
             "usd_per_hour": self.usd_per_hour,
             "usd_per_month": self.usd_per_month,
+            "usd_per_calendar_month": self.usd_per_calendar_month,
             "usd": self.usd,
         }
         return {key: amount for key, amount in given.items() if amount is not None}
@@ -120,4 +134,21 @@ def check_names(budgets: Sequence[Budget], workloads: Sequence[Labelled]) -> Non
                 raise ValueError(
                     f"policy.budgets[{number}] is for the {word} {name!r}, which no service or run "
                     f"has; there are: {known}"
+                )
+
+
+def check_months(budgets: Sequence[Budget], horizon: Horizon) -> None:
+    """See that slots end with the month where a budget is for each month of the calendar.
+
+    Raises:
+        ValueError: a slot is in two months.
+    """
+    for number, budget in enumerate(budgets):
+        for start_at, _ in horizon.months()[1:] if budget.is_by_month else ():
+            if (start_at - horizon.start) % horizon.slot:
+                raise ValueError(
+                    f"policy.budgets[{number}].usd_per_calendar_month: a slot of {horizon.slot} "
+                    f"from {horizon.start:%Y-%m-%d %H:%M} on crosses the end of the month at "
+                    f"{start_at:%Y-%m-%d}; let the horizon start at 00:00 UTC, or write shorter "
+                    "slots"
                 )

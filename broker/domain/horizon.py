@@ -52,6 +52,17 @@ class Horizon(Frozen):
         """Measure the horizon."""
         return self.days * 24.0
 
+    def months(self) -> tuple[tuple[datetime, datetime], ...]:
+        """List the months of the calendar (UTC) that it touches, of each the part inside."""
+        parts = []
+        at = self.start
+        while at < self.end:
+            first = at.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+            following = (first + timedelta(days=31)).replace(day=1)
+            parts.append((at, min(following, self.end)))
+            at = following
+        return tuple(parts)
+
     def slots(self) -> tuple[Slot, ...]:
         """Cut the horizon into its slots, in order."""
         count = self.days * (_DAY // self.slot)

@@ -12,7 +12,7 @@ from pydantic.config import JsonDict
 
 from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
-from broker.domain.budget import check_names
+from broker.domain.budget import check_months, check_names
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
@@ -295,6 +295,7 @@ class Workloads(Frozen):
                 "it is known what a lost zone carried"
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
+        check_months(self.policy.budgets, self.horizon)
         check_loads(self.policy.robust, {one.name for one in self.services})
         names = {run.name.partition("@")[0] for run in self.runs}
         names |= {one.name for one in self.services}

@@ -24,10 +24,11 @@ def budgets(facts: Facts) -> Iterator[Finding]:
     For a team or workload it is what its own replicas and gangs take at list prices: GPUs by the
     hour at the on-demand or spot price of their node, or the dearest committed one where it is not
     rented; in all with the egress that brings its runs' data sets, and nothing else of data.
-    `usd_per_month` is scaled to the horizon.
+    `usd_per_month` is scaled to the horizon; budgets by
+    month of the calendar are `month_budgets`.
     """
     for number, budget in enumerate(facts.case.workloads.policy.budgets):
-        if budget.over_usd_per_usd is not None:
+        if budget.over_usd_per_usd is not None or budget.is_by_month:
             continue
         limit = _limit(facts, budget)
         spent = _by_slot(facts, budget) if budget.is_hourly else [_in_all(facts, budget)]
@@ -45,7 +46,7 @@ def overruns(facts: Facts) -> Mapping[str, Fraction]:
     """Give what is due for each soft budget that is exceeded: its price for each dollar over."""
     due: dict[str, Fraction] = {}
     for number, budget in enumerate(facts.case.workloads.policy.budgets):
-        if budget.over_usd_per_usd is None:
+        if budget.over_usd_per_usd is None or budget.is_by_month:
             continue
         limit = _limit(facts, budget)
         if budget.is_hourly:
@@ -69,7 +70,7 @@ def _limit(facts: Facts, budget: Budget) -> Fraction:
 def _in_all(facts: Facts, budget: Budget) -> Fraction:
     if budget.is_for_work:
         slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
-        runs = _names(facts, budget) - {one.name for one in facts.case.workloads.services}
+        runs = names_of(facts, budget) - {one.name for one in facts.case.workloads.services}
         egress = [
             Fraction(line.usd)
             for line in facts.plan.cost_lines
@@ -86,8 +87,17 @@ def _in_all(facts: Facts, budget: Budget) -> Fraction:
 
 def _by_slot(facts: Facts, budget: Budget) -> list[Fraction]:
     """Give the dollars an hour in each slot: sums over lines of a count times its price."""
+    return _added(facts, _priced(facts, budget))
+
+
+def work_by_slot(facts: Facts, budget: Budget) -> list[Fraction]:
+    """Give what the work of a team or workload takes an hour in each slot, at list prices."""
+    return _added(facts, _by_work(facts, budget))
+
+
+def _added(facts: Facts, priced: Iterator[tuple[np.ndarray, Fraction]]) -> list[Fraction]:
     total = [_NOTHING] * facts.timeline.count
-    for counts, usd in _priced(facts, budget):
+    for counts, usd in priced:
         for slot in np.flatnonzero(counts).tolist():
             total[slot] += int(counts[slot]) * usd
     return total
@@ -99,7 +109,11 @@ def _priced(facts: Facts, budget: Budget) -> Iterator[tuple[np.ndarray, Fraction
             if not one.is_owned and budget.is_with(one.offer.provider):
                 yield one.nodes, Fraction(one.offer.effective_usd_per_hour)
         return
-    names = _names(facts, budget)
+    yield from _by_work(facts, budget)
+
+
+def _by_work(facts: Facts, budget: Budget) -> Iterator[tuple[np.ndarray, Fraction]]:
+    names = names_of(facts, budget)
     for group in facts.groups:
         gpus = facts.gpus_per_node(group.assignment.machine)
         if group.assignment.service in names and gpus:
@@ -112,8 +126,8 @@ def _priced(facts: Facts, budget: Budget) -> Iterator[tuple[np.ndarray, Fraction
             yield gang.nodes, _listed(facts, gang.assignment.machine, on_spot=on_spot)
 
 
-def _names(facts: Facts, budget: Budget) -> set[str]:
-    """Name the workloads of a budget."""
+def names_of(facts: Facts, budget: Budget) -> set[str]:
+    """Name the workloads of a budget, a batch job by each of its days."""
     workloads = facts.case.workloads
     every = [(one.name, one.team) for one in workloads.services]
     every += [(one.name, one.team) for one in workloads.runs]

@@ -16,6 +16,7 @@ from broker.verification.budgets import overruns
 from broker.verification.churn import moved_usd
 from broker.verification.data import data_lines
 from broker.verification.facts import Bought, Facts, Finding
+from broker.verification.months import overruns_by_month
 from broker.verification.timeline import node_hours_of
 
 _MICRO = 1_000_000
@@ -73,7 +74,8 @@ def cost_lines(facts: Facts) -> Iterator[Finding]:
     """Let the cost lines be those of purchases, workloads' data, budgets and churn, each once."""
     right = dict(_purchase_lines(facts)) | dict(data_lines(facts))
     right |= {(Term.CHURN, line): to_micro_usd(due) for line, due in moved_usd(facts)}
-    right |= {(Term.OVER_BUDGET, name): to_micro_usd(due) for name, due in overruns(facts).items()}
+    over = {**overruns(facts), **overruns_by_month(facts)}
+    right |= {(Term.OVER_BUDGET, name): to_micro_usd(due) for name, due in over.items()}
     found = {(line.term, line.subject): line.usd for line in facts.plan.cost_lines}
     for term, subject in sorted(right.keys() | found.keys()):
         usd, due = found.get((term, subject)), right.get((term, subject), _NOTHING)

@@ -27,9 +27,28 @@ def data_lines(facts: Facts) -> Iterator[DueLine]:
         yield key, Decimal(round(usd * _MICRO)).scaleb(-6)
 
 
+def serving_option(facts: Facts, group: ServingAssignment) -> ServingOption | None:
+    """Find the case's option of an assignment; None where it has no such one."""
+    for option in facts.case.serving:
+        where = (option.service, option.user_region, option.machine, option.on_spot)
+        same = where == (group.service, group.user_region, group.machine, group.on_spot)
+        if same and option.candidate == group.candidate:
+            return option
+    return None
+
+
+def run_option(facts: Facts, assignment: TrainingAssignment) -> TrainingOption | None:
+    """Find the case's option of a run's assignment; None where it has no such one."""
+    for option in facts.case.training:
+        same = (option.run, option.machine) == (assignment.run, assignment.machine)
+        if same and option.candidate == assignment.candidate:
+            return option
+    return None
+
+
 def _weights(facts: Facts) -> Iterator[tuple[tuple[Term, str], Fraction]]:
     for group in facts.plan.serving:
-        option = _serving_option(facts, group)
+        option = serving_option(facts, group)
         if option is None:
             continue
         replicas = [step.replicas for step in group.steps]
@@ -46,29 +65,12 @@ def _weights(facts: Facts) -> Iterator[tuple[tuple[Term, str], Fraction]]:
 
 def _runs(facts: Facts) -> Iterator[tuple[tuple[Term, str], Fraction]]:
     for assignment in facts.plan.training:
-        option = _training_option(facts, assignment)
+        option = run_option(facts, assignment)
         if option is not None:
             place = f"{assignment.run}@{_place(facts, assignment.machine)}"
             yield (Term.EGRESS, assignment.run), Fraction(option.egress_usd)
             yield (Term.EGRESS, place), Fraction(option.result_egress_usd)
             yield (Term.STORAGE, place), Fraction(option.storage_usd)
-
-
-def _serving_option(facts: Facts, group: ServingAssignment) -> ServingOption | None:
-    for option in facts.case.serving:
-        where = (option.service, option.user_region, option.machine, option.on_spot)
-        same = where == (group.service, group.user_region, group.machine, group.on_spot)
-        if same and option.candidate == group.candidate:
-            return option
-    return None
-
-
-def _training_option(facts: Facts, assignment: TrainingAssignment) -> TrainingOption | None:
-    for option in facts.case.training:
-        same = (option.run, option.machine) == (assignment.run, assignment.machine)
-        if same and option.candidate == assignment.candidate:
-            return option
-    return None
 
 
 def _place(facts: Facts, machine: str) -> str:

@@ -24,6 +24,7 @@ from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole, with_spare_zone
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
+from solver.milp.months import counts_months, month_at
 from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
@@ -116,6 +117,7 @@ def _periods(
 ) -> tuple[Period, ...]:
     spans = [run.window for run in case.workloads.runs]
     terms_h = sorted({committed_hours(offer) for offer in case.offers if offer.commitment})
+    horizon, has_months = case.workloads.horizon, counts_months(case.workloads)
 
     def datum(slot: Slot) -> tuple[object, ...]:
         in_window = any(
@@ -123,6 +125,7 @@ def _periods(
         )
         return (
             slot.index if in_window else -1,
+            month_at(horizon, slot.start_at) if has_months else -1,
             slot.hours,
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
             tuple(_is_active(term_h, case, slot) for term_h in terms_h),

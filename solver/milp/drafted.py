@@ -71,12 +71,14 @@ def _commit(program: Program, values: Floats, committed: Mapping[int, int]) -> N
 def _exceed(program: Program, values: Floats) -> None:
     """Count what is over each soft budget."""
     over = program.columns.over_usd
-    (rows,) = (one for one in program.families if one.family == "budgets")
-    one = rows.entries
-    excess = np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys)) - rows.upper
-    is_over = (one.column >= over.start) & (one.column < over.start + over.size)
-    needed = excess[one.row[is_over]] / -one.coefficient[is_over]
-    values[one.column[is_over]] = np.maximum(needed, 0.0)
+    for rows in program.families:
+        if rows.family not in ("budgets", "month_budgets"):
+            continue
+        one = rows.entries
+        spent = np.bincount(one.row, one.coefficient * values[one.column], len(rows.keys))
+        is_over = (one.column >= over.start) & (one.column < over.start + over.size)
+        needed = (spent - rows.upper)[one.row[is_over]] / -one.coefficient[is_over]
+        values[one.column[is_over]] = np.maximum(needed, 0.0)
 
 
 def _move(program: Program, values: Floats) -> None:

@@ -150,7 +150,7 @@ def _gives(
             yield place, 1.0
         if family == "budget" and amount == "budget":
             yield place, months
-        if family == "budgets" and amount == key[0]:
+        if family in ("budgets", "month_budgets") and amount == key[0]:
             is_monthly = case.workloads.policy.budgets[int(str(amount))].usd_per_month is not None
             yield place, months if is_monthly else 1.0
 

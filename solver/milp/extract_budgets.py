@@ -19,6 +19,7 @@ from broker.domain.plan import (
     TrainingAssignment,
 )
 from broker.domain.quantities import HOURS_PER_MONTH
+from solver.milp.extract_months import Bill, over_by_month
 
 _MICRO = 1_000_000
 _NOTHING = Fraction(0)
@@ -56,7 +57,11 @@ def overrun_lines(
     found = []
     for number, budget in enumerate(case.workloads.policy.budgets):
         if budget.over_usd_per_usd is not None:
-            over = _over_usd(case, budget, _Billed(bought, work, lines))
+            over = (
+                over_by_month(case, budget, Bill(bought, *work))
+                if budget.is_by_month
+                else _over_usd(case, budget, _Billed(bought, work, lines))
+            )
             usd = Decimal(round(Fraction(budget.over_usd_per_usd) * over * _MICRO)).scaleb(-6)
             subject = f"policy.budgets[{number}]"
             found.append(CostLine(term=Term.OVER_BUDGET, subject=subject, usd=usd))

@@ -136,7 +136,11 @@ def _with_rules(prices: NodePrices, sets: Sets, program: Program, solved: Relaxe
         shares=share_prices(sets, small, rows_of_family(program, "provider_share", solved)),
         losses=loss_prices(sets, small, rows_of_family(program, "zone_loss", solved)),
         zones=zone_prices(small, rows_of_family(program, "min_zones", solved)),
-        work=work_prices(sets, rows_of_family(program, "budgets", solved)),
+        work=work_prices(
+            sets,
+            rows_of_family(program, "budgets", solved),
+            rows_of_family(program, "month_budgets", solved),
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from broker.domain.budget import Budget
 from broker.domain.policy import Sharing
 from solver.milp.churn import churn_lines
+from solver.milp.months import rows_of_budget
 from solver.milp.sets import Floats, Sets
 from solver.milp.zones import zone_pairs
 
@@ -59,10 +60,11 @@ class Columns:
     replicas of one group that stay in place through one handover, s of `stayers`.
     zone_used[i] says whether a zone has a replica at all times, i of `zone_pairs`: demand and zone.
     over_usd[n,t] are dollars over a soft budget, n of `soft_budgets`: those of a period where it is
-    for each hour, else all in the first column. Savings plans: plan_steps[s] are the tenths of a
-    cent an hour that plan s promises; covered_nodes[r,t] of the on-demand nodes of a machine are
-    paid for by a plan, r of `plan_rates`; steady_nodes[r] are those that justify a promise beyond
-    the horizon. idle_nodes[i,t] are committed nodes that no work fills, i of `watched_machines`.
+    for each hour, those of month t where it is for each month, else all in the first column.
+    Savings plans: plan_steps[s] are the tenths of a cent an hour that plan s promises;
+    covered_nodes[r,t] of the on-demand nodes of a machine are paid for by a plan, r of
+    `plan_rates`; steady_nodes[r] are those that justify a promise beyond the horizon.
+    idle_nodes[i,t] are committed nodes that no work fills, i of `watched_machines`.
     run_begun[j,t] says of a run with a longest duration whether it has begun.
     peak_replicas[g] are the most of a group at one time, where bringing weights costs something and
     several kinds may serve a demand. moved_nodes[i] are those that the plan in force does not have,
@@ -297,7 +299,7 @@ class _Sizes:
         budgets = soft_budgets(self.sets)
         upper = np.zeros((len(budgets), self.periods))
         for number, (_, budget) in enumerate(budgets):
-            upper[number, : self.periods if budget.is_hourly else 1] = np.inf
+            upper[number, : rows_of_budget(self.sets, budget)] = np.inf
         return upper
 
     def covered(self) -> Floats:

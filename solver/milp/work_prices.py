@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from solver.milp.constraints.budgets import list_prices
+from broker.domain.budget import Budget
+from solver.milp.listed import list_prices
+from solver.milp.months import month_of_periods, rows_of_budget
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import Ints
 
@@ -44,29 +46,44 @@ class WorkPrices:
         return gpus * self.listed.get(side, 0.0) * by_period, once
 
 
-def work_prices(sets: Sets, duals: Floats) -> WorkPrices | None:
+def work_prices(sets: Sets, duals: Floats, by_month: Floats) -> WorkPrices | None:
     """Read the prices off the duals of the rows of budgets; None where no work has a budget.
 
     The rows are those of the policy, in the same periods, whatever a program is restricted to.
+    `duals` are those of `budgets`, `by_month` those of `month_budgets`.
     """
     policy, periods = sets.case.workloads.policy, len(sets.periods)
     if not any(one.is_for_work for one in policy.budgets):
         return None
-    demands = np.zeros((len(sets.demands), periods))
-    runs, egress = np.zeros((len(sets.runs), periods)), np.zeros(len(sets.runs))
-    row = 0
+    prices = WorkPrices(
+        np.zeros((len(sets.demands), periods)),
+        np.zeros((len(sets.runs), periods)),
+        np.zeros(len(sets.runs)),
+        list_prices(sets),
+    )
+    left = {False: -duals, True: -by_month}
     for budget in policy.budgets:
-        size = periods if budget.is_hourly else 1
-        usd = -duals[row : row + size]
-        row += size
-        if not budget.is_for_work:
-            continue
-        by_period = usd / sets.hours if budget.is_hourly else np.full(periods, usd[0])
-        for number, demand in enumerate(sets.demands):
-            if budget.covers(demand.service.name, demand.service.team):
-                demands[number] += by_period
-        for number, run in enumerate(sets.runs):
-            if budget.covers(run.name, run.team):
-                runs[number] += by_period
-                egress[number] += 0.0 if budget.is_hourly else usd[0]
-    return WorkPrices(demands, runs, egress, list_prices(sets))
+        size, is_by_month = rows_of_budget(sets, budget), budget.is_by_month
+        usd, left[is_by_month] = left[is_by_month][:size], left[is_by_month][size:]
+        if budget.is_for_work:
+            _add(prices, sets, budget, _by_period(sets, budget, usd))
+    return prices
+
+
+def _add(prices: WorkPrices, sets: Sets, budget: Budget, by_period: Floats) -> None:
+    first = {one.run: one.window[0] for one in sets.run_options}
+    for number, demand in enumerate(sets.demands):
+        if budget.covers(demand.service.name, demand.service.team):
+            prices.demands[number] += by_period
+    for number, run in enumerate(sets.runs):
+        if budget.covers(run.name, run.team):
+            prices.runs[number] += by_period
+            if not budget.is_hourly and number in first:
+                prices.egress[number] += by_period[first[number]]
+
+
+def _by_period(sets: Sets, budget: Budget, usd: Floats) -> Floats:
+    """Give what a dollar of each period costs more, by what one of each row does."""
+    if budget.is_hourly:
+        return usd / sets.hours
+    return usd[month_of_periods(sets)] if budget.is_by_month else np.full(len(sets.hours), usd[0])

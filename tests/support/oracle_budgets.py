@@ -11,7 +11,7 @@ from broker.domain.offer import Offer, PriceKind
 
 _MONTH_H = 730
 Spent = tuple[float, ...]
-"""Dollars by budget that is for the whole horizon."""
+"""Dollars by budget that is for the whole horizon, and by month of one that is for each."""
 
 
 @dataclass(frozen=True)
@@ -27,34 +27,81 @@ class Budgets:
     def all(self) -> tuple[Budget, ...]:
         return self.tiny.case.workloads.policy.budgets
 
+    @property
+    def totals(self) -> list[tuple[Budget, int | None]]:
+        """List what is added up: budgets of the horizon, and those by month for each month."""
+        found: list[tuple[Budget, int | None]] = []
+        for budget in self.all:
+            if budget.usd_per_calendar_month is not None:
+                found += [(budget, month) for month in sorted(set(self.months))]
+            elif budget.usd_per_hour is None:
+                found.append((budget, None))
+        return found
+
+    @property
+    def months(self) -> list[int]:
+        """Number the month of each slot, January to December as 1 to 12."""
+        return [slot.start_at.month for slot in self.tiny.case.workloads.horizon.slots()]
+
     def in_slot(self, slot: int, fleets: tuple[Fleet, ...]) -> tuple[float, Spent]:
         """Give what being over hourly budgets counts as in a slot, and what others spend in it."""
         penalty, spent = 0.0, []
         for budget in self.all:
-            an_hour = self._usd_per_hour(budget, slot, fleets)
-            if budget.usd_per_hour is None:
-                kept = weights_usd_per_hour(fleets) if budget.scope == "the plan" else 0.0
-                spent.append((an_hour + kept) * self.tiny.slot_h)
-            else:
+            if budget.usd_per_hour is not None:
+                an_hour = self._usd_per_hour(budget, slot, fleets)
                 over = max(an_hour - float(budget.usd_per_hour), 0.0) * self.tiny.slot_h
                 penalty += _price(budget, over)
+        for budget, month in self.totals:
+            an_hour = 0.0
+            if month in (None, self.months[slot]):
+                an_hour = self._usd_per_hour(budget, slot, fleets, is_cash=month is not None)
+                an_hour += weights_usd_per_hour(fleets) if budget.scope == "the plan" else 0.0
+            spent.append(an_hour * self.tiny.slot_h)
         return penalty, tuple(spent)
 
     def penalty(self, spent: Spent, brought_usd: float) -> float:
         """Give what being over the budgets of the horizon counts as; infinity where it may not."""
         horizon_h = self.tiny.case.workloads.horizon.hours
         total = 0.0
-        given = [one for one in self.all if one.usd_per_hour is None]
-        for budget, usd in zip(given, spent, strict=True):
+        for (budget, month), usd in zip(self.totals, spent, strict=True):
             limit = float(budget.usd_per_month or 0) * horizon_h / _MONTH_H
             limit = limit if budget.usd is None else float(budget.usd)
+            limit = limit if month is None else float(budget.usd_per_calendar_month or 0)
             once = 0.0
-            if budget.scope == "the plan":
+            if month is not None:
+                once = self._once_in(budget, month, brought_usd)
+            elif budget.scope == "the plan":
                 once = brought_usd + (float(self.gang[0].data_usd) if self.gang else 0.0)
             elif self.gang and self._is_for("tune", budget):
                 once = float(self.gang[0].egress_usd)
             total += _price(budget, max(usd + once - limit, 0.0))
         return total
+
+    def _once_in(self, budget: Budget, month: int, brought_usd: float) -> float:
+        """Add up what is paid once in a month: cash for commitments, and data."""
+        is_first = month == self.months[0]
+        once = 0.0
+        if budget.team is None and budget.workload is None and is_first:
+            for offer, count in self.commitments:
+                if budget.provider in (None, offer.provider) and offer.commitment:
+                    once += count * float(offer.commitment.upfront_usd)
+        if budget.scope == "the plan" and is_first:
+            once += brought_usd
+        is_payer = budget.scope == "the plan" or self._is_for("tune", budget)
+        if self.gang and is_payer and month == self._window()[0]:
+            once += float(self.gang[0].egress_usd)
+        if self.gang and budget.scope == "the plan" and month == self._window()[-1]:
+            once += float(self.gang[0].result_egress_usd) + float(self.gang[0].storage_usd)
+        return once
+
+    def _window(self) -> list[int]:
+        """Give the months of the slots in which the run may work."""
+        (run,) = self.tiny.case.workloads.runs
+        return [
+            slot.start_at.month
+            for slot in self.tiny.case.workloads.horizon.slots()
+            if run.window.earliest <= slot.start_at and slot.end_at <= run.window.deadline
+        ]
 
     def _is_for(self, name: str, budget: Budget) -> bool:
         workloads = self.tiny.case.workloads
@@ -63,10 +110,12 @@ class Budgets:
             budget.team is not None and budget.team == teams.get(name)
         )
 
-    def _usd_per_hour(self, budget: Budget, slot: int, fleets: tuple[Fleet, ...]) -> float:
+    def _usd_per_hour(
+        self, budget: Budget, slot: int, fleets: tuple[Fleet, ...], *, is_cash: bool = False
+    ) -> float:
         works = self.gang is not None and slot in self.gang[1]
         if budget.team is None and budget.workload is None:
-            return self._by_node(budget, works=works, fleets=fleets)
+            return self._by_node(budget, works=works, fleets=fleets, is_cash=is_cash)
         usd = 0.0
         if self._is_for("chat", budget):
             for option, count in fleets[0]:
@@ -81,7 +130,9 @@ class Budgets:
         kind = PriceKind.SPOT if on_spot else PriceKind.ON_DEMAND
         return self.tiny.price(machine, kind) or 0.0
 
-    def _by_node(self, budget: Budget, *, works: bool, fleets: tuple[Fleet, ...]) -> float:
+    def _by_node(
+        self, budget: Budget, *, works: bool, fleets: tuple[Fleet, ...], is_cash: bool
+    ) -> float:
         usd = 0.0
         machines = self.tiny.case.machines
         for machine in machines:
@@ -92,7 +143,7 @@ class Budgets:
                 assert offer.commitment is not None
                 term_h = offer.commitment.term_months * _MONTH_H
                 upfront = float(offer.commitment.upfront_usd) / term_h
-                usd += count * (float(offer.usd_per_hour) + upfront)
+                usd += count * (float(offer.usd_per_hour) + (0.0 if is_cash else upfront))
             fixed = sum(count for _, count in held)
             fixed += sum(one.nodes for one in self.tiny.case.owned if one.machine == machine)
             for on_spot, kind in ((False, PriceKind.ON_DEMAND), (True, PriceKind.SPOT)):
@@ -123,7 +174,7 @@ def join_within(
 ) -> float:
     """Add up the cheapest rising fleets, what being over budgets counts as included."""
     nodes = {offer.machine: count for offer, count in outliving}
-    count = sum(one.usd_per_hour is None for one in budgets.all)
+    count = len(budgets.totals)
     states: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {
         ((), (0,) * len(nodes), (0.0,) * count): usd
     }

@@ -138,6 +138,29 @@ def budget_case(seed: int) -> Case:
     return with_workloads(drawn, changes)
 
 
+def month_case(seed: int) -> Case:
+    """Draw one of those with a budget by month, over a day of which 8 hours are November's."""
+    drawn = budget_case(seed)
+    draw = random.Random(f"months {seed}")  # noqa: S311 - instances, not secrets
+    first, second = (
+        one.model_dump(mode="json", exclude_none=True) for one in drawn.workloads.policy.budgets
+    )
+    for name in ("usd", "usd_per_hour", "usd_per_month"):
+        first.pop(name, None)
+    first["usd_per_calendar_month"] = draw.choice([15, 30, 50, 90, 500])
+    if draw.random() < _ALIKE:
+        first = {key: first[key] for key in first.keys() - {"provider", "team", "workload"}}
+    changes: dict[str, object] = {"policy.budgets": draw.choice([[first], [second, first]])}
+    changes["horizon.start"] = "2026-11-30T16:00:00Z"
+    if drawn.workloads.training:
+        first_at, last_at = draw.choice(
+            [("11-30", "12-02"), ("12-01", "12-02"), ("11-30", "12-01")]
+        )
+        window = {"earliest": f"2026-{first_at}", "deadline": f"2026-{last_at}"}
+        changes["training.0.window"] = window
+    return with_workloads(drawn, changes)
+
+
 def zone_case(seed: int, *, spare_zone: bool = False) -> Case:
     """Draw a case with one kind of replica, which must be in two zones at all times."""
     drawn = random_case(seed, machines=(2, 2, 3), providers=("acme", "acme", "zeta"))

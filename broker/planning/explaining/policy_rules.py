@@ -90,7 +90,7 @@ def _budgets(policy: Policy) -> Iterator[Rule]:
         if budget.over_usd_per_usd is None:
             path, place = f"{BUDGETS}[{number}]", f"{BUDGETS}.{number}"
             key = budget.amount_key
-            can_save = budget.is_hourly or budget.scope != "the plan"
+            can_save = budget.is_hourly or budget.is_by_month or budget.scope != "the plan"
             place = f"{place}.{key}"
             yield _money(f"{path}.{key}", budget.amount_usd, place=place, can_save=can_save)
 

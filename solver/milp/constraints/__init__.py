@@ -15,6 +15,7 @@ from solver.milp.constraints.kind_limit import kind_limit
 from solver.milp.constraints.kind_link import kind_link
 from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.min_zones import min_zones
+from solver.milp.constraints.month_budgets import month_budgets
 from solver.milp.constraints.moved_nodes import moved_nodes
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.peak_replicas import peak_replicas
@@ -89,5 +90,6 @@ CONSTRAINTS = (
     upfront_cap,
     budget,
     budgets,
+    month_budgets,
     moved_nodes,
 )

@@ -1,18 +1,17 @@
 """No part of the plan costs more than its budget, in all or in any hour."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from broker.domain.budget import Budget
-from broker.domain.list_price import list_usd_per_hour
 from broker.domain.quantities import HOURS_PER_MONTH
+from solver.milp.listed import Spent, spent_by_work
+from solver.milp.months import rows_of_budget
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.sets import Floats, Sets
 from solver.milp.spending import SPENDING
-from solver.milp.variables import Columns, Ints, replicas_at, soft_budgets
-
-_Listed = Mapping[tuple[str, bool], float]
+from solver.milp.variables import Columns, soft_budgets
 
 
 def budgets(sets: Sets, columns: Columns) -> Rows:
@@ -33,18 +32,19 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
 
     and in all egress_usd[a] · option_used[a] beside it: the way of a data set to its run, but
     neither results on their way back, nor weights, nor what is kept. over_usd[n] only for soft
-    budgets. Dollars an hour, or dollars, on both sides.
+    budgets; those by month of the calendar are month_budgets. Dollars an hour, or dollars, on both
+    sides.
 
     Machines, groups and options outside a smaller program only add to these rows, which bind from
     above: priced without the rows' duals they are priced too low, never too high. Groups and
     options get theirs all the same (work_prices), as some penalties come from inside.
     """
-    listed = list_prices(sets)
     keys, parts, upper = list[Key](), list[Entries](), list[float]()
     soft = {number: place for place, (number, _) in enumerate(soft_budgets(sets))}
-    for number, budget in enumerate(sets.case.workloads.policy.budgets):
-        periods = np.arange(len(sets.periods) if budget.is_hourly else 1)
-        for period, column, usd in _spending(sets, columns, budget, listed):
+    given = enumerate(sets.case.workloads.policy.budgets)
+    for number, budget in ((at, one) for at, one in given if not one.is_by_month):
+        periods = np.arange(rows_of_budget(sets, budget))
+        for period, column, usd in _spending(sets, columns, budget):
             rows = period if budget.is_hourly else np.zeros_like(period)
             hours = 1.0 if budget.is_hourly else sets.hours[period]
             parts.append(entries(len(keys) + rows, column, usd * hours))
@@ -55,16 +55,6 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
         keys.extend((number, int(period)) for period in periods)
         upper.extend([limit_usd(sets, budget)] * len(periods))
     return rows_of("budgets", keys, parts, upper=np.array(upper))
-
-
-def list_prices(sets: Sets) -> _Listed:
-    """Give the list price of a GPU-hour by machine, and whether on spot."""
-    gpus = {machine.key: machine.gpus for machine in sets.machines}
-    return {
-        (machine, on_spot): float(usd) / gpus[machine]
-        for (machine, on_spot), usd in list_usd_per_hour(sets.case.offers).items()
-        if machine in gpus
-    }
 
 
 def limit_usd(sets: Sets, budget: Budget) -> float:
@@ -78,18 +68,14 @@ def _hours(sets: Sets, budget: Budget) -> Floats:
     return sets.hours if budget.is_hourly else np.ones(1)
 
 
-_Spent = Iterator[tuple[Ints, Ints, Floats]]
-"""Periods, columns, and the dollars that one unit of the column is in an hour of the period."""
-
-
-def _spending(sets: Sets, columns: Columns, budget: Budget, listed: _Listed) -> _Spent:
+def _spending(sets: Sets, columns: Columns, budget: Budget) -> Spent:
     if budget.is_for_work:
-        yield from _by_work(sets, columns, budget, listed)
+        yield from spent_by_work(sets, columns, budget)
     elif budget.is_hourly or budget.provider is not None:
         yield from _by_node(sets, columns, budget)
 
 
-def _by_node(sets: Sets, columns: Columns, budget: Budget) -> _Spent:
+def _by_node(sets: Sets, columns: Columns, budget: Budget) -> Spent:
     everywhere = np.arange(len(sets.periods))
     for number, machine in enumerate(sets.machines):
         for offer, nodes in (
@@ -105,24 +91,6 @@ def _by_node(sets: Sets, columns: Columns, budget: Budget) -> _Spent:
             column = np.full(len(active), columns.committed_nodes.at(number))
             usd = np.full(len(active), float(one.offer.effective_usd_per_hour))
             yield active, column, usd
-
-
-def _by_work(sets: Sets, columns: Columns, budget: Budget, listed: _Listed) -> _Spent:
-    everywhere = np.arange(len(sets.periods))
-    for number, group in enumerate(sets.groups):
-        service = sets.demands[group.demand].service
-        if budget.covers(service.name, service.team):
-            usd = listed.get((group.option.machine, group.on_spot), 0.0) * group.gpus
-            position, column, up = replicas_at(sets, columns, number, everywhere)
-            yield position, column, usd * up
-    for number, option in enumerate(sets.run_options):
-        run = sets.runs[option.run]
-        if budget.covers(run.name, run.team):
-            machine, on_spot = option.option.machine, option.option.candidate.on_spot
-            gpus = option.nodes * sets.machines[option.machine].gpus
-            window = np.array(option.window, dtype=np.int64)
-            usd = listed.get((machine, on_spot), 0.0) * gpus
-            yield window, columns.gang_up.at(number, window), np.full(len(window), usd)
 
 
 def _once(sets: Sets, columns: Columns, budget: Budget, row: int) -> Iterator[Entries]:

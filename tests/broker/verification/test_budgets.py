@@ -5,20 +5,22 @@ contract at 20 and 1 of its 730.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
 from broker.domain.case import Case
+from broker.domain.offer import PriceKind
 from broker.domain.plan import CostLine, Plan, Status, Term
 from broker.verification.check import check
 
 Under = Callable[[Mapping[str, object]], tuple[Plan, Case]]
 
 
-def _found(under: Under, *budgets: dict[str, object]) -> list[str]:
+def _found(under: Under, *budgets: dict[str, object], rule: str = "budgets") -> list[str]:
     plan, case = under({"policy.budgets": list(budgets)})
-    assert {one.rule for one in check(plan, case)} <= {"budgets"}
+    assert {one.rule for one in check(plan, case)} <= {rule}
     return [one.message for one in check(plan, case)]
 
 
@@ -64,6 +66,40 @@ def test_a_month_has_730_hours(under: Under) -> None:
     a_month = float(plan.total_usd) / case.workloads.horizon.hours * 730
     assert _found(under, {"usd_per_month": a_month + 1}) == []
     assert len(_found(under, {"usd_per_month": a_month - 1})) == 1
+
+
+def test_a_month_of_the_calendar_has_the_cash_that_falls_due_in_it(under: Under) -> None:
+    """Of 32 days 31 are December's, and so are all upfront parts; data is no part of it."""
+    plan, case = under({})
+    hourly = {one.key: one.usd_per_hour for one in case.offers}
+    january = datetime(2027, 1, 1, tzinfo=UTC)
+    usd = Decimal(0)
+    for one in plan.purchases:
+        if one.price_kind is not PriceKind.OWNED and one.offer.startswith("lab"):
+            usd += one.upfront_usd
+            for step in one.steps:
+                span_s = (min(step.to_at, january) - min(step.from_at, january)).total_seconds()
+                usd += step.nodes * hourly[one.offer] * Decimal(span_s) / 3600
+    due = float(usd)
+    budget = {"provider": "lab", "usd_per_calendar_month": due}
+    assert _found(under, budget, rule="month_budgets") == []
+    budget = {"provider": "lab", "usd_per_calendar_month": due - 1}
+    (message,) = _found(under, budget, rule="month_budgets")
+    assert message == (
+        f"provider lab has {due:,.6f} fall due in 2026-12; {due - 1:,.6f} is the budget of a month"
+    )
+
+
+def test_a_runs_data_falls_due_where_its_window_begins(under: Under) -> None:
+    """`tune` holds 2 rented nodes of 40 USD in December, and its data comes for 90."""
+    plan, _ = under({})
+    (tune,) = (one for one in plan.training if one.run == "tune")
+    hours = sum((step.to_at - step.from_at).total_seconds() / 3600 for step in tune.steps)
+    usd = 2 * 40 * hours + 90
+    budget = {"workload": "tune", "usd_per_calendar_month": usd}
+    assert _found(under, budget, rule="month_budgets") == []
+    budget = {"workload": "tune", "usd_per_calendar_month": usd - 1}
+    assert len(_found(under, budget, rule="month_budgets")) == 1
 
 
 def test_what_is_over_a_soft_budget_must_be_counted(under: Under) -> None:

@@ -50,7 +50,8 @@ def test_the_cap_on_cash_is_raised_where_only_a_commitment_is_on_sale() -> None:
 
 def test_budgets_are_raised_in_the_unit_that_they_are_written_in() -> None:
     """Five nodes cost 10 $ an hour, 240 $ a day, 7,300 $ a month; each is 2.5 times too much."""
-    for key, usd in (("usd_per_hour", 4), ("usd", 96), ("usd_per_month", 2920)):
+    of_horizon = (("usd", 96), ("usd_per_calendar_month", 96), ("usd_per_month", 2920))
+    for key, usd in (("usd_per_hour", 4), *of_horizon):
         of = five_nodes(budgets=[{key: usd}])
         assert solved(of).status is Status.INFEASIBLE
         raised = least_raise(of, Raisable(budgets=(0,)), EXACT)

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from churn_cases import BOLT, replicas
-from random_cases import handover_case, random_case
+from random_cases import handover_case, month_case, random_case
 from savings_cases import rate, two_thirds
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
 from target_cases import target_case
@@ -266,5 +266,6 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     "upfront_cap": _no_cash_upfront,
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,
+    "month_budgets": lambda: month_case(7),
     "moved_nodes": lambda: replicas(5, {BOLT.key: 5}, usd=49),
 }

@@ -30,6 +30,7 @@ ELSEWHERE = {
     "peak_replicas": "test_data_costs.py",
     "run_duration": "test_run_duration.py",
     "budgets": "test_budgets.py",
+    "month_budgets": "test_month_budgets.py",
     "moved_nodes": "test_churn.py",
     "min_zones": "test_min_zones.py",
     "zone_loss": "test_zone_loss.py",
