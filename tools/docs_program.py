@@ -12,6 +12,7 @@ from solver.milp import (
     churn,
     clashes,
     coarse,
+    min_up,
     narrow,
     optimize,
     outprice,
@@ -46,6 +47,7 @@ def program_page() -> str:
     parts = [HEAD, "## Sets\n", *_prose(_module_text(sets))]
     parts.append("\n".join(f"- **{one.__name__}**: {_sentence(one)}" for one in _set_classes()))
     parts.append("")
+    parts += ["## Replicas that stay up\n", *_prose(_module_text(min_up))]
     parts += ["## Columns\n", *_prose(_text(variables.Columns))]
     parts.append(f"## Constraints\n\n{len(CONSTRAINTS)} families, in the order of their rows.\n")
     for family in CONSTRAINTS:

@@ -28,6 +28,7 @@ from broker.domain.robust import check_loads
 
 SCHEMA = "gpubroker.workloads/1"
 _SHARE_SLACK = 1e-6
+_DAY = timedelta(days=1)
 
 
 class Quota(Frozen):
@@ -187,6 +188,7 @@ class Service(Frozen):
     may answer instead (a smaller one, a distilled one), at the word of whoever writes them.
     `engine_released_on` dates the engine's version, None is the newest that was measured.
     `prefix_cache_share` is the part of each prompt that is found in the cache of earlier ones.
+    A replica stays up for `min_up_time` at least, once it has come up.
     Without `weights` they come from a public hub, which charges nothing. `mig` allows replicas on
     MIG slices, a quarter or a half of a GPU, where the whole machine is the buyer's.
     """
@@ -205,6 +207,7 @@ class Service(Frozen):
     spot: SpotUse = SpotUse()
     min_replicas: Annotated[int, Field(ge=0)] = 1
     start_up: Duration = timedelta(minutes=10)
+    min_up_time: Annotated[Duration, Field(exclude_if=lambda least: not least)] = timedelta(0)
     gpu_models: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     engine: ServingEngine = ServingEngine.VLLM
@@ -225,6 +228,13 @@ class Service(Frozen):
     @classmethod
     def _users_add_up(cls, users: dict[str, float]) -> dict[str, float]:
         return _adding_up(users, "users")
+
+    @field_validator("min_up_time")
+    @classmethod
+    def _stays_up_for_a_day_at_most(cls, least: timedelta) -> timedelta:
+        if least > _DAY:
+            raise ValueError(f"{least} is more than a day; write 24 h or less")
+        return least
 
     @model_validator(mode="after")
     def _zones_have_replicas(self) -> Self:
@@ -293,6 +303,12 @@ class Workloads(Frozen):
             raise ValueError(
                 f"services.{zoned[0]}.availability.spare_zone needs policy.max_groups: 1, so that "
                 "it is known what a lost zone carried"
+            )
+        steady = [one.name for one in self.services if one.min_up_time]
+        if steady and self.policy.max_groups > 1:
+            raise ValueError(
+                f"services.{steady[0]}.min_up_time needs policy.max_groups: 1, so that replicas "
+                "come and go in one order; leave one of them out"
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
         check_months(self.policy.budgets, self.horizon)

@@ -249,7 +249,9 @@ def _service(
         "replicas": f"{least}..{most}" if least < most else most,
     }
     if least < most:
-        own["scaling"] = {"metric": "rps", "target": float(f"{target:.4g}")}
+        least_s = math.ceil(service.min_up_time.total_seconds())
+        delay = {"scale_down_delay": least_s} if least_s else {}
+        own["scaling"] = {"metric": "rps", "target": float(f"{target:.4g}"), **delay}
     notes = [recipe.note] if recipe.note else []
     if copies > 1:
         notes.append(f"A replica here is a node with {copies} replicas of the plan.")

@@ -26,6 +26,8 @@ from broker.specs.load import Specs, load_specs
 
 RUNNING_REQUESTS = "vllm:num_requests_running"
 """The gauge that the autoscaler follows."""
+_FARTHEST_BACK_S = 3600
+"""The longest stabilization window that the interface of autoscalers takes."""
 
 _NAME = "app.kubernetes.io/name"
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -68,7 +70,7 @@ def _file(line: Line, share: ServingShare, service: Service, specs: Specs) -> Ex
     objects = (
         _deployment(name, labels, line, share, container=container),
         _service(name, labels),
-        _autoscaler(name, labels, share),
+        _autoscaler(name, labels, share, service),
     )
     return ExportFile(f"{name}.yaml", yaml_text(_comments(line, share, recipe), *objects))
 
@@ -189,14 +191,22 @@ def _service(name: str, labels: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _autoscaler(name: str, labels: Mapping[str, str], share: ServingShare) -> dict[str, object]:
-    """Bound the replicas by the plan; another is due where each has as many requests as planned."""
+def _autoscaler(
+    name: str, labels: Mapping[str, str], share: ServingShare, service: Service
+) -> dict[str, object]:
+    """Bound the replicas by the plan; another is due where each has as many requests as planned.
+
+    Where replicas stay up for a least time, fewer are taken that long after more were asked for, as
+    far as an autoscaler looks back.
+    """
     rates = [one for one in share.assignment.candidate.rates if one.requests_per_s > 0]
     busy = max(1, math.floor(min((one.concurrency for one in rates), default=1.0)))
     metric = {
         "metric": {"name": RUNNING_REQUESTS},
         "target": {"type": "AverageValue", "averageValue": str(busy)},
     }
+    least_s = min(math.ceil(service.min_up_time.total_seconds()), _FARTHEST_BACK_S)
+    down = {"scaleDown": {"stabilizationWindowSeconds": least_s}}
     return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
@@ -206,5 +216,6 @@ def _autoscaler(name: str, labels: Mapping[str, str], share: ServingShare) -> di
             "minReplicas": max(1, share.least_replicas),
             "maxReplicas": share.most_replicas,
             "metrics": [{"type": "Pods", "pods": metric}],
+            **({"behavior": down} if least_s else {}),
         },
     }

@@ -106,6 +106,7 @@ def _service(
     recipe = vllm.recipe(candidate, service, model, copies=copies)
     target = vllm.requests_per_s_target(share, service)
     start_s = math.ceil(service.start_up.total_seconds())
+    least_s = math.ceil(service.min_up_time.total_seconds())
     task = {
         "name": launch.name,
         "service": {
@@ -117,6 +118,7 @@ def _service(
                 "min_replicas": math.ceil(share.least_replicas / copies),
                 "max_replicas": nodes_of(launch),
                 "target_qps_per_replica": float(f"{target * copies:.4g}"),
+                **({"downscale_delay_seconds": least_s} if least_s else {}),
             },
         },
         "resources": _resources(launch, vllm.disk_gb(model))

@@ -227,6 +227,8 @@ def _rules_in_force(case: Case) -> Iterator[str]:
     yield from _policy_in_force(workloads.policy)
     for number, service in enumerate(workloads.services):
         yield from _spread_in_force(f"services[{number}].availability", service.availability)
+        if service.min_up_time:
+            yield f"services[{number}].min_up_time {service.min_up_time}"
     for number, quota in enumerate(workloads.quotas):
         yield f"quotas[{number}] {quota.gpus} GPUs of {quota.provider}"
     yield from _windows_in_force(workloads)

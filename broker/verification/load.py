@@ -9,6 +9,7 @@ import numpy as np
 from broker.domain.candidate import ServingCandidate
 from broker.domain.workload import Service
 from broker.verification.facts import TOLERANCE, Facts, Finding, Group
+from broker.verification.min_up import least_slots, most_near
 from broker.verification.timeline import Array
 
 _NEGLIGIBLE_PER_S = 1e-8
@@ -105,9 +106,10 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
 
         replicas[t] ≤ max(⌈Σ_k load_requests_per_s[k,t] / rate[k]⌉ + spare_replicas, min_replicas)
 
-    With a spare zone of n, ⌈…⌉ replicas and one for each n − 1 of them are as many as may be, too.
-    More would stand idle, and could pass as use of a commitment. The rates are the least that an
-    option of the kind gives.
+    Where each stays up for a least time, as many may be up as carry the load of any slot less than
+    that time away. With a spare zone of n, ⌈…⌉ replicas and one for each n − 1 of them are as
+    many as may be, too. More would stand idle, and could pass as use of a commitment. The rates are
+    the least that an option of the kind gives.
     """
     least = _least_rates(facts)
     for service, region in _demands(facts):
@@ -119,6 +121,7 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
             spare = alone + _spares(service, same)
             most = np.maximum(np.maximum(spare, _with_zone(service, alone)), service.min_replicas)
+            most = most_near(most, least_slots(facts, service))
             over = replicas > most
             if over.any():
                 counts = f"{replicas[over][0]:.0f} replicas, {most[over][0]:.0f} carry all"

@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
-
-import numpy as np
 
 from broker.domain.candidate import GangCandidate
 from broker.domain.case import (
@@ -21,15 +19,16 @@ from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
-from solver.milp.demands import ROUNDING, Demand, demands_by_slot, whole, with_spare_zone
+from solver.milp.demands import ROUNDING, Demand, demands_by_slot
+from solver.milp.fleets import Fleet, alike_options, rates_of, replicas_alone, steady_fleets
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
+from solver.milp.min_up import Ints
 from solver.milp.months import counts_months, month_at
 from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
     Committed,
-    Configuration,
     Group,
     Kind,
     Machine,
@@ -53,7 +52,9 @@ def build_sets(case: Case) -> Sets:
     slots = case.workloads.horizon.slots()
     demands = demands_by_slot(case)
     windows = {offer.key: block_windows(case, offer) for offer in case.offers}
-    periods = _periods(case, slots, demands, [one for own in windows.values() for one in own])
+    fleets = steady_fleets(case, demands)
+    like = _Alike(demands, [one for own in windows.values() for one in own], list(fleets.values()))
+    periods = _periods(case, slots, like)
     firsts = [period.slots[0] for period in periods]
     demands = tuple(
         Demand(one.service, one.user_region, one.load_requests_per_s[:, firsts]) for one in demands
@@ -70,7 +71,8 @@ def build_sets(case: Case) -> Sets:
     }
     plans, plan_rates = savings_plans(case, rented, spans)
     outliving = outliving_by_machine(committed, plans, plan_rates)
-    kinds, groups = _kinds_and_groups(case, demands, position)
+    steady = {name: tuple(up[firsts].tolist()) for name, up in fleets.items()}
+    kinds, groups = _kinds_and_groups(case, demands, position, steady)
     return Sets(
         case=case,
         periods=periods,
@@ -112,9 +114,16 @@ def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
     )
 
 
-def _periods(
-    case: Case, slots: Sequence[Slot], demands: Sequence[Demand], windows: Sequence[BlockWindow]
-) -> tuple[Period, ...]:
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """What must be the same in slots that are planned alike: loads, blocks, and what stays up."""
+
+    demands: Sequence[Demand]
+    windows: Sequence[BlockWindow]
+    fleets: Sequence[Ints]
+
+
+def _periods(case: Case, slots: Sequence[Slot], like: _Alike) -> tuple[Period, ...]:
     spans = [run.window for run in case.workloads.runs]
     terms_h = sorted({committed_hours(offer) for offer in case.offers if offer.commitment})
     horizon, has_months = case.workloads.horizon, counts_months(case.workloads)
@@ -129,8 +138,9 @@ def _periods(
             slot.hours,
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
             tuple(_is_active(term_h, case, slot) for term_h in terms_h),
-            tuple(one.covers(slot) for one in windows),
-            tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in demands),
+            tuple(one.covers(slot) for one in like.windows),
+            tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in like.demands),
+            tuple(int(up[slot.index]) for up in like.fleets),
         )
 
     by_datum = sorted(slots, key=lambda slot: (repr(datum(slot)), slot.index))
@@ -225,7 +235,10 @@ def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
 
 
 def _kinds_and_groups(
-    case: Case, demands: Sequence[Demand], position: dict[str, int]
+    case: Case,
+    demands: Sequence[Demand],
+    position: dict[str, int],
+    steady: Mapping[Fleet, tuple[int, ...]],
 ) -> tuple[tuple[Kind, ...], tuple[Group, ...]]:
     """Gather alike options into kinds, one for each distinct set of rates that some of them give.
 
@@ -235,11 +248,12 @@ def _kinds_and_groups(
     kinds: list[Kind] = []
     groups: list[Group] = []
     room = _Room(case)
-    for (demand, configuration), alike in _alike(case, demands).items():
+    for (demand, configuration), alike in alike_options(case, demands).items():
         for rates in sorted({rates_of(one) for one in alike}):
             members = [one for one in alike if _is_at_least(rates_of(one), rates)]
-            alone = _alone(demands[demand], rates, configuration.gpus)
-            kind = Kind(demand, configuration, rates, alone[0], alone[1], (), carrying=alone[2])
+            alone = replicas_alone(demands[demand], rates, configuration.gpus)
+            up = steady.get((demand, configuration.gpus, rates), alone[0])
+            kind = Kind(demand, configuration, rates, up, alone[1], (), carrying=alone[2])
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
                 is_spread = (
@@ -263,24 +277,6 @@ def _kinds_and_groups(
             )
             kinds.append(kind)
     return tuple(kinds), tuple(groups)
-
-
-def _alike(
-    case: Case, demands: Sequence[Demand]
-) -> dict[tuple[int, Configuration], list[ServingOption]]:
-    of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
-    found: dict[tuple[int, Configuration], list[ServingOption]] = {}
-    for option in sorted(case.serving, key=_serving_order):
-        number = of.get((option.service, option.user_region))
-        if number is not None:
-            name = (number, Configuration.of(option.candidate))
-            found.setdefault(name, []).append(option)
-    return found
-
-
-def rates_of(option: ServingOption) -> tuple[float, ...]:
-    """Give the rates of an option by size class."""
-    return tuple(rate.requests_per_s for rate in option.candidate.rates)
 
 
 def _is_at_least(rates: Sequence[float], others: Sequence[float]) -> bool:
@@ -334,23 +330,6 @@ class _Room:
             gpus = self.room.most_gpus(machine, on_spot=on_spot)
             held += math.inf if math.isinf(gpus) else gpus // (kind.gpus * size) * size
         return held >= max(kind.replicas_alone)
-
-
-def _serving_order(option: ServingOption) -> tuple[str, str, str, str, bool]:
-    names = (option.service, option.user_region, option.machine)
-    return (*names, option.candidate.id, option.on_spot)
-
-
-def _alone(demand: Demand, rates: Sequence[float], gpus: float) -> tuple[tuple[int, ...], ...]:
-    """Count, a period, the replicas for all that this kind can carry, firm ones, those that do."""
-    per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
-    needed = per_rate @ demand.load_requests_per_s
-    firm_share = 1 - demand.service.spot.max_share
-    floor, spares = demand.service.min_replicas, demand.spares(gpus)
-    every = np.maximum(whole(needed) + spares, with_spare_zone(demand, whole(needed)))
-    firm = whole(firm_share * needed) + spares
-    alone = tuple(max(int(one), floor) for one in every)
-    return alone, tuple(int(one) for one in firm), tuple(int(one) for one in whole(needed))
 
 
 def fewest_slots(run: Run, candidate: GangCandidate, slot_h: float) -> int:

@@ -23,6 +23,7 @@ from broker.domain.workload import Run
 from solver.milp.build import fewest_slots
 from solver.milp.churn import weighs_churn
 from solver.milp.constraints.quota import is_under
+from solver.milp.min_up import steady_services
 from solver.milp.sets import Configuration, most_slots
 from solver.milp.shares import spread_services
 
@@ -108,7 +109,7 @@ def drop_outpriced(case: Case, dearest: Case | None = None) -> Case:
     markets = _markets(case)
     dear = markets if dearest is None else _markets(dearest)
     kinds, rivals = _kinds(case, markets), _kinds(case, dear)
-    fixed = spread_services(case) | fetching_services(case)
+    fixed = spread_services(case) | fetching_services(case) | steady_services(case)
     gone = _replaceable_kinds(kinds, list(_standalone(rivals, dear)), fixed)
     gone_runs = _replaceable_training(case, markets, _standalone_runs(case, dear))
     kept = _Kept.of(
@@ -190,7 +191,7 @@ def _replaceable_kinds(
     """Say of each kind whether a standalone replica replaces it; of two that do, one stays.
 
     None of a service that must be spread over providers, as a standalone one has one provider, nor
-    of one that pays once for bringing its weights.
+    of one that pays once for bringing its weights, or whose replicas stay up for a time.
     """
     best: dict[_Demand, list[_Standalone]] = defaultdict(list)
     for one in sorted(standalone, key=_order):

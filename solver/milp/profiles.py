@@ -10,6 +10,8 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Quota
 from solver.milp.churn import staying, weighs_churn
 from solver.milp.constraints.quota import is_under
+from solver.milp.fleets import rates_of
+from solver.milp.min_up import steady_services
 from solver.milp.sets import Configuration
 from solver.milp.shares import spread_services
 from solver.milp.zones import spread_places
@@ -32,6 +34,7 @@ class _Profile:
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
     outliving: set[str] = field(default_factory=set)
     cloud: str = ""
+    steady: frozenset[str] = frozenset()
     has_plan: bool = False
     limited: bool = False
     one_for_one: bool = False
@@ -92,12 +95,14 @@ def _profiles(case: Case) -> dict[str, _Profile]:
             _add_offer(profiles[offer.machine], offer, case.workloads.quotas)
             if outlives(offer, case):
                 profiles[offer.machine].outliving.add(offer.key)
+    steady = steady_services(case)
     spread, zones = spread_services(case), spread_places(case)
     for serving in case.serving:
         served = (serving.service, serving.user_region, str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
         if serving.service in spread:
             profiles[serving.machine].cloud = zones[serving.machine]
+        profiles[serving.machine].steady = steady
     for training in case.training:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)
@@ -138,7 +143,7 @@ def _replacing_markets(better: _Profile, worse: _Profile) -> frozenset[str]:
     is_firm_covered = (
         _firm_prices(better, worse, copies, more_usd)
         and all(
-            _covers_serving(better.serving.get(key, []), options)
+            _covers_serving(better.serving.get(key, []), options, worse.steady)
             for key, options in worse.serving.items()
             if key[-1] == "False"
         )
@@ -222,7 +227,7 @@ def _spot_markets(
 
 def _covers_spot_options(better: _Profile, worse: _Profile, market: str) -> bool:
     return all(
-        _covers_serving(better.serving.get((*key[:-1], market), []), options)
+        _covers_serving(better.serving.get((*key[:-1], market), []), options, worse.steady)
         for key, options in worse.serving.items()
         if key[-1] == "True"
     ) and all(
@@ -238,8 +243,13 @@ def _no_dearer(better: Offer | None, worse: Offer, copies: int, more_usd: Decima
     return copies * better.usd_per_hour + more_usd <= worse.effective_usd_per_hour
 
 
-def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOption]) -> bool:
-    """Say whether each option has its like: replicas move to the other machine as they are."""
+def _covers_serving(
+    better: Sequence[ServingOption], worse: Sequence[ServingOption], steady: frozenset[str]
+) -> bool:
+    """Say whether each option has its like: replicas move to the other machine as they are.
+
+    Those of `steady` services, which stay up for a time, have the same rates there.
+    """
     return all(
         any(
             Configuration.of(one.candidate) == Configuration.of(other.candidate)
@@ -248,6 +258,7 @@ def _covers_serving(better: Sequence[ServingOption], worse: Sequence[ServingOpti
                 mine.requests_per_s >= theirs.requests_per_s
                 for mine, theirs in zip(one.candidate.rates, other.candidate.rates, strict=True)
             )
+            and (other.service not in steady or rates_of(one) == rates_of(other))
             for one in better
         )
         for other in worse

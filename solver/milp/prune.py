@@ -7,7 +7,8 @@ its nodes must save what keeping weights there costs more, for all replicas that
 A commitment that outlives the horizon is bound to what services fill of its own machine, beside
 owned nodes, so it never moves to a commitment elsewhere: only renting for no more replaces it, and
 machines with one keep all their layouts. Where providers share a service's replicas, these move
-only to a machine of the same cloud, and in the same zone where they must be in several.
+only to a machine of the same cloud, and in the same zone where they must be in several. Where they
+stay up for a time, they move only to a machine of the same rates.
 
 What a savings plan covers costs nothing more in hours in which its promise is not used up. So a
 machine with the rate of a plan is never dominated, and nothing on it is outpriced.
@@ -23,6 +24,7 @@ from broker.domain.offer import Offer, PriceKind
 from solver.milp.beyond_cost import is_about_more
 from solver.milp.churn import with_offers
 from solver.milp.constraints.quota import is_under
+from solver.milp.min_up import steady_services
 from solver.milp.outprice import drop_outpriced
 from solver.milp.profiles import dominated_machines, outlives
 from solver.milp.sets import Configuration
@@ -160,10 +162,11 @@ def _undominated_candidates(case: Case) -> tuple[ServingOption, ...]:
     """Drop a configuration where another one does no less on every machine that it is had on.
 
     Not where it is had on spot: the other one may need more of its replicas to be firm; nor where
-    providers share the replicas, as fewer or more of them are shared in other parts.
+    providers share the replicas, as fewer or more of them are shared in other parts; nor where each
+    of them stays up for a time, as fewer may have to be up when more would not.
     """
     bound = {offer.machine for offer in case.offers if outlives(offer, case)}
-    spread = spread_services(case)
+    spread = spread_services(case) | steady_services(case)
     by_demand: dict[_Key, dict[Configuration, _Sides]] = defaultdict(lambda: defaultdict(dict))
     kept = [one for one in case.serving if one.service in spread]
     for one in (one for one in case.serving if one.service not in spread):

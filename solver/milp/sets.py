@@ -140,10 +140,11 @@ class Kind:
     """One kind of replica for one demand: a configuration, on any machine that gives its rates.
 
     `rates` are what a replica carries of each size class alone. `replicas_alone` carry the whole
-    load of each period, spares and the least number included; `firm_alone` of them must be firm,
-    as spot may carry only its share. Where one kind serves a demand, its replicas come in blocks of
-    `block_sizes`, the first ones up first; elsewhere there are none, and each period counts its own
-    replicas. `carrying` are those without which the load is not carried, spares left out.
+    load of each period, spares, the least number and those that stay up for `min_up_time` included;
+    `firm_alone` of them must be firm, as spot may carry only its share. Where one kind serves a
+    demand, its replicas come in blocks of `block_sizes`, the first ones up first; elsewhere there
+    are none, and each period counts its own replicas. `carrying` are those without which the load
+    is not carried, spares left out.
     """
 
     demand: int

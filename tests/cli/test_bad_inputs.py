@@ -8,6 +8,7 @@ from command_line import EXAMPLES, Ended, Gpubroker
 from tiny_files import HEADER, RUN, write, write_sheet, write_workloads
 
 TEAM = str(EXAMPLES / "7b-small-team.yaml")
+BY_MONTH = "policy: {budgets: [{usd_per_calendar_month: 9}]}"
 QUOTE = "acme,box,H100-SXM,8,here,on_demand,16.00,USD,2026-05-01"
 
 
@@ -125,6 +126,24 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
             "inventory: [{offer: a/b/c, nodes: 1, isolated_for: chat}]\nservices:",
             ["inventory[0].isolated_for: 'chat' is not in policy.isolated, which has: none"],
             "",
+        ),
+        (
+            "start: 2026-12-01, days: 1, slot: 6h}\n",
+            f"start: 2026-11-30T20:00:00Z, days: 1, slot: 6h}}\n{BY_MONTH}\n",
+            ["policy.budgets[0].usd_per_calendar_month: a slot of 6:00:00", "2026-12-01"],
+            "let the horizon start at 00:00 UTC",
+        ),
+        (
+            "services:",
+            "policy: {budgets: [{usd: 9, usd_per_calendar_month: 9}]}\nservices:",
+            ["policy.budgets[0]: give exactly one of usd_per_hour"],
+            "",
+        ),
+        (
+            "    users: {",
+            "    min_up_time: 30 h\n    users: {",
+            ["services[0].min_up_time: 1 day, 6:00:00 is more than a day"],
+            "write 24 h or less",
         ),
         (
             "services:",

@@ -179,7 +179,7 @@ def join_within(
         ((), (0,) * len(nodes), (0.0,) * count): usd
     }
     egress: dict[tuple[int, ...], float] = {}
-    for slot in rising_slots(tiny):
+    for slot in rising_slots(tiny, frontiers):
         following: dict[tuple[tuple[int, ...], tuple[int, ...], Spent], float] = {}
         for cost_here, served, fleets in frontiers[slot]:
             over_usd, spent = budgets.in_slot(slot, fleets)

@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import PriceKind
@@ -64,11 +64,15 @@ def fleets_of(
     classes = [load * size.share for size in service.sizes]
     most = [_most_replicas(service, option, classes) for option in options]
     kinds = [kind_of(option) for option in options]
+    up = _stays_up(tiny, service, options[0])
+    most = most if up is None else [up[slot]] * len(most)
     for counts in itertools.product(*(range(count + 1) for count in most)):
+        if up is not None and sum(counts) != up[slot]:
+            continue
         if sum(counts) < service.min_replicas or _stands_idle(kinds, counts, most):
             continue
         used = {tiny.zone(one.machine) for one, n in zip(options, counts, strict=True) if n}
-        if len(used) < service.availability.min_zones:
+        if service.availability.min_zones > max(len(used), 1):
             continue
         asked = service.availability
         needed = _carrying(options[0], classes)
@@ -163,6 +167,36 @@ def _stands_idle(kinds: Sequence[Kind], counts: tuple[int, ...], most: Sequence[
     return any(total[name] > limit[name] for name in total)
 
 
+def _stays_up(tiny: Tiny, service: Service, option: ServingOption) -> tuple[int, ...] | None:
+    """Try every series of replicas of a kind: the fewest replica-hours, the latest to come.
+
+    Where each stays up for a least time; None where none has to.
+    """
+    slots = math.ceil(service.min_up_time / tiny.case.workloads.horizon.slot)
+    if slots <= 1:
+        return None
+    wanted = tuple(
+        _most_replicas(service, option, [requests * size.share for size in service.sizes])
+        for requests in load_requests_per_s(service, tiny.case.workloads.horizon)
+    )
+    return _fewest_up(wanted, slots)
+
+
+@cache
+def _fewest_up(wanted: tuple[int, ...], slots: int) -> tuple[int, ...]:
+    every = itertools.product(*(range(count, max(wanted) + 1) for count in wanted))
+    return min((one for one in every if _all_stay(one, slots)), key=lambda one: (sum(one), *one))
+
+
+def _all_stay(replicas: tuple[int, ...], slots: int) -> bool:
+    for number in range(1, max(replicas) + 1):
+        spells = itertools.groupby(count >= number for count in replicas)
+        lengths = [(is_up, len(list(same))) for is_up, same in spells]
+        if any(is_up and length < slots for is_up, length in lengths[:-1]):
+            return False
+    return True
+
+
 def _most_replicas(service: Service, option: ServingOption, classes: list[float]) -> int:
     """Count the replicas that carry the whole load alone: more would stand idle."""
     alone = _carrying(option, classes)
@@ -193,6 +227,9 @@ def busy_slots(tiny: Tiny, service: Service, option: ServingOption, share: float
         rates = [rate.requests_per_s for rate in option.candidate.rates]
         alone = math.ceil(sum(c / r for c, r in zip(firm, rates, strict=True)) - 1e-6)
         fleets.append((_most_replicas(service, option, classes), alone))
+    up = _stays_up(tiny, service, option)
+    if up is not None:
+        fleets = [(count, alone) for count, (_, alone) in zip(up, fleets, strict=True)]
     for size in sorted(set(fleets), reverse=True):
         slots = [slot for slot, fleet in enumerate(fleets) if fleet >= size]
         if len(slots) >= share * tiny.slots - 1e-7:

@@ -114,7 +114,7 @@ def join_rising(
     nodes = {offer.machine: count for offer, count in outliving}
     states: dict[tuple[Counts, Counts], float] = {((), (0,) * len(nodes)): 0.0}
     egress: dict[Counts, float] = {}
-    for slot in rising_slots(tiny):
+    for slot in rising_slots(tiny, frontiers):
         following: dict[tuple[Counts, Counts], float] = {}
         for usd, served, (fleet,) in frontiers[slot]:
             here = full(tiny, served, nodes)
@@ -137,11 +137,20 @@ def join_rising(
     )
 
 
-def rising_slots(tiny: Tiny) -> list[int]:
-    """List the slots by the load of the one service, the least first."""
+def rising_slots(tiny: Tiny, frontiers: list[list[Way]]) -> list[int]:
+    """List the slots by the load of the one service, the least first.
+
+    Where replicas stay up for a time, it is by their number, which is that of all ways of a slot.
+    """
     (service,) = tiny.case.workloads.services
     load = load_requests_per_s(service, tiny.case.workloads.horizon)
-    return sorted(range(tiny.slots), key=load.__getitem__)
+    if not service.min_up_time:
+        return sorted(range(tiny.slots), key=load.__getitem__)
+    counts = [
+        min((sum(count for _, count in fleets[0]) for _, _, fleets in ways), default=0)
+        for ways in frontiers
+    ]
+    return sorted(range(tiny.slots), key=counts.__getitem__)
 
 
 def full(tiny: Tiny, served: dict[str, float], nodes: dict[str, int]) -> tuple[bool, ...]:

@@ -161,6 +161,20 @@ def month_case(seed: int) -> Case:
     return with_workloads(drawn, changes)
 
 
+def steady_case(seed: int) -> Case:
+    """Draw a case of two providers with one kind of replica, each up for two or three slots."""
+    drawn = random_case(seed, machines=(1, 2, 2), providers=("acme", "zeta"))
+    draw = random.Random(f"steady {seed}")  # noqa: S311 - instances, not secrets
+    loads = [draw.choice([0, 0, draw.uniform(0.2, 5)]) for _ in range(6)]
+    loads[draw.randrange(6)] = draw.uniform(1, 5)
+    sizes = drawn.workloads.services[0].sizes
+    series = {"step": "4 h", "by_size": [[one.share * load for load in loads] for one in sizes]}
+    changes: dict[str, object] = {"policy.max_groups": 1, "horizon.slot": "4 h"}
+    changes |= {"services.0.traffic.requests_per_s": series, "services.0.min_replicas": 0}
+    changes["services.0.min_up_time"] = draw.choice(["7 h", "12 h"])
+    return with_workloads(drawn, changes)
+
+
 def zone_case(seed: int, *, spare_zone: bool = False) -> Case:
     """Draw a case with one kind of replica, which must be in two zones at all times."""
     drawn = random_case(seed, machines=(2, 2, 3), providers=("acme", "acme", "zeta"))

@@ -55,6 +55,8 @@ def service_rules(number: int, service: Service) -> Iterator[Rule]:
         yield ladder(
             f"{path}.{name}", f"{place}.{name}", "true", [(False, "false")], is_sized=False
         )
+    if service.min_up_time:
+        yield _least_time_up(path, place, service.min_up_time)
     yield _round_trip(path, place, service)
     if service.gpu_models:
         listed = ", ".join(service.gpu_models)
@@ -113,6 +115,16 @@ def _longest(path: str, place: str, limit: timedelta) -> Rule:
     name = "max_duration"
     limits = [*longer, (None, "no limit")]
     return ladder(f"{path}.{name}", f"{place}.{name}", duration(limit), limits, is_sized=True)
+
+
+def _least_time_up(path: str, place: str, least: timedelta) -> Rule:
+    """Let replicas go sooner, at last whenever the load asks for fewer."""
+    shorter: list[tuple[object, str]] = [
+        (least / factor, duration(least / factor)) for factor in (2, 4)
+    ]
+    name = "min_up_time"
+    times = [*shorter, (timedelta(0), "none")]
+    return ladder(f"{path}.{name}", f"{place}.{name}", duration(least), times, is_sized=False)
 
 
 def _spot(path: str, place: str, service: Service) -> Iterator[Rule]:

@@ -150,3 +150,11 @@ def test_spot_of_a_cloud_without_it_is_left_out_and_said() -> None:
     files = export(plan([pod], parts))
     assert [file.name for file in files] == ["README.md"]
     assert "dstack does not launch spot machines of runpod" in files[0].text
+
+
+def test_replicas_that_stay_up_are_not_scaled_down_before() -> None:
+    serving = served(RENTED, (0, 24, 5, 6), (24, 48, 2, 1), gpus=2)
+    steady = [service_entry(1, 2, min_up_time="8 h")]
+    parts = Parts([bought(RENTED, (0, 48, 2))], [serving], services=steady)
+    (service,) = _by_type(export(plan([RENTED], parts)))["service"]
+    assert service["scaling"] == {"metric": "rps", "target": 1.2, "scale_down_delay": 28800}

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 import yaml
 from export_plans import Parts, bought, machine, plan, served, trained
+from tiny_cases import service_entry
 
 from broker.domain.gpu import Precision
 from broker.domain.offer import PriceKind
@@ -115,3 +116,18 @@ def test_a_plan_without_services_has_no_files() -> None:
 def test_the_label_of_the_line_is_on_every_object(sample: Plan) -> None:
     for one in objects(sample, "us-east").values():
         assert one["metadata"]["labels"]["gpubroker-line"] == line_label(FIRM.key)
+
+
+def test_an_autoscaler_looks_back_for_as_long_as_replicas_stay_up(sample: Plan) -> None:
+    assert "behavior" not in objects(sample, "us-east")["HorizontalPodAutoscaler"]["spec"]
+    for least, window_s in (("30 min", 1800), ("8 h", 3600)):
+        steady = plan(
+            [FIRM],
+            Parts(
+                purchases=[bought(FIRM, (0, 48, 2))],
+                serving=[served(FIRM, (0, 24, 4, 6), (24, 48, 3, 4), gpus=4)],
+                services=[service_entry(1, 2, min_up_time=least)],
+            ),
+        )
+        bounds = objects(steady, "us-east")["HorizontalPodAutoscaler"]["spec"]
+        assert bounds["behavior"] == {"scaleDown": {"stabilizationWindowSeconds": window_s}}

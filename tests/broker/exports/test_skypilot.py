@@ -205,3 +205,11 @@ def test_amd_machines_start_from_an_image_and_others_install_the_engine() -> Non
     task = _only(export(plan([amd], parts)))
     assert task["resources"]["image_id"].startswith("docker:rocm/vllm")
     assert "pip install" not in task["setup"]
+
+
+def test_replicas_that_stay_up_are_not_scaled_down_before() -> None:
+    serving = served(RENTED, (0, 24, 5, 6), (24, 48, 2, 1), gpus=4)
+    steady = [service_entry(1, 2, min_up_time="8 h")]
+    parts = Parts([bought(RENTED, (0, 48, 3))], [serving], services=steady)
+    policy = _only(export(plan([RENTED], parts)))["service"]["replica_policy"]
+    assert policy["downscale_delay_seconds"] == 28800

@@ -114,3 +114,23 @@ def test_the_window_of_a_job_that_is_done_once_moves_as_that_of_a_run() -> None:
     found = rules(of)
     assert found["batch.embed.window.deadline"].said(1) == "2026-12-02 06:00"
     assert found["batch.embed.window.earliest"].said(1) == "2026-12-01 06:00"
+
+
+def test_replicas_may_go_sooner_and_kinds_are_no_more_where_they_stay_up() -> None:
+    of = workloads(services=[service_entry(1, 2, min_up_time="8 h")])
+    found = rules(of)
+    assert "policy.max_groups" not in found
+    sooner = found["services.chat.min_up_time"]
+    assert (sooner.value, [sooner.said(step) for step in (1, 2, 3)]) == (
+        "8 h",
+        ["4 h", "2 h", "none"],
+    )
+    assert not sooner.at(of, 3).services[0].min_up_time
+
+
+def test_a_months_budget_is_raised_and_may_save() -> None:
+    budget = {"usd_per_calendar_month": 100}
+    of = workloads(services=[service_entry(1, 2)], policy={"budgets": [budget]})
+    rule = rules(of)["policy.budgets[0].usd_per_calendar_month"]
+    assert (rule.value, rule.said(1), rule.can_save) == ("100.00", "101", True)
+    assert rule.at(of, 1).policy.budgets[0].usd_per_calendar_month == 101
