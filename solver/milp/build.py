@@ -20,7 +20,14 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot
-from solver.milp.fleets import Fleet, alike_options, rates_of, replicas_alone, steady_fleets
+from solver.milp.fleets import (
+    Fleet,
+    alike_options,
+    in_periods,
+    rates_of,
+    replicas_alone,
+    steady_fleets,
+)
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
 from solver.milp.min_up import Ints
@@ -29,6 +36,7 @@ from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
     Committed,
+    Configuration,
     Group,
     Kind,
     Machine,
@@ -44,6 +52,8 @@ from solver.milp.tenants import prepared
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
 MOST_BLOCKS = 24
 """A fleet is cut into no more blocks than this, where its machines can hold them."""
+_Steady = Mapping[Fleet, tuple[int, ...]]
+"""What is up in each period of fleets that stay up for a time."""
 
 
 def build_sets(case: Case) -> Sets:
@@ -56,9 +66,7 @@ def build_sets(case: Case) -> Sets:
     like = _Alike(demands, [one for own in windows.values() for one in own], list(fleets.values()))
     periods = _periods(case, slots, like)
     firsts = [period.slots[0] for period in periods]
-    demands = tuple(
-        Demand(one.service, one.user_region, one.load_requests_per_s[:, firsts]) for one in demands
-    )
+    demands = _in_periods(demands, firsts)
     machines = _machines(case, [slots[first] for first in firsts])
     position = {machine.key: number for number, machine in enumerate(machines)}
     committed = _committed(case, machines, [slots[first] for first in firsts], periods)
@@ -71,8 +79,7 @@ def build_sets(case: Case) -> Sets:
     }
     plans, plan_rates = savings_plans(case, rented, spans)
     outliving = outliving_by_machine(committed, plans, plan_rates)
-    steady = {name: tuple(up[firsts].tolist()) for name, up in fleets.items()}
-    kinds, groups = _kinds_and_groups(case, demands, position, steady)
+    kinds, groups = _kinds_and_groups(case, demands, position, in_periods(fleets, firsts))
     return Sets(
         case=case,
         periods=periods,
@@ -88,6 +95,12 @@ def build_sets(case: Case) -> Sets:
         handovers=handovers(case.workloads, periods, demands, groups),
         plans=plans,
         plan_rates=plan_rates,
+    )
+
+
+def _in_periods(demands: Sequence[Demand], firsts: Sequence[int]) -> tuple[Demand, ...]:
+    return tuple(
+        Demand(one.service, one.user_region, one.load_requests_per_s[:, firsts]) for one in demands
     )
 
 
@@ -235,10 +248,7 @@ def _stocks(case: Case, position: dict[str, int]) -> tuple[Stock, ...]:
 
 
 def _kinds_and_groups(
-    case: Case,
-    demands: Sequence[Demand],
-    position: dict[str, int],
-    steady: Mapping[Fleet, tuple[int, ...]],
+    case: Case, demands: Sequence[Demand], position: dict[str, int], steady: _Steady
 ) -> tuple[tuple[Kind, ...], tuple[Group, ...]]:
     """Gather alike options into kinds, one for each distinct set of rates that some of them give.
 
@@ -251,9 +261,7 @@ def _kinds_and_groups(
     for (demand, configuration), alike in alike_options(case, demands).items():
         for rates in sorted({rates_of(one) for one in alike}):
             members = [one for one in alike if _is_at_least(rates_of(one), rates)]
-            alone = replicas_alone(demands[demand], rates, configuration.gpus)
-            up = steady.get((demand, configuration.gpus, rates), alone[0])
-            kind = Kind(demand, configuration, rates, up, alone[1], (), carrying=alone[2])
+            kind = _kind(demands, (demand, configuration, rates), steady)
             if needs_all:
                 share = provider_share(case.workloads, demands[demand].service)
                 is_spread = (
@@ -277,6 +285,15 @@ def _kinds_and_groups(
             )
             kinds.append(kind)
     return tuple(kinds), tuple(groups)
+
+
+def _kind(
+    demands: Sequence[Demand], name: tuple[int, Configuration, tuple[float, ...]], steady: _Steady
+) -> Kind:
+    demand, configuration, rates = name
+    alone = replicas_alone(demands[demand], rates, configuration.gpus)
+    up = steady.get((demand, configuration.gpus, rates), alone[0])
+    return Kind(demand, configuration, rates, up, alone[1], (), carrying=alone[2])
 
 
 def _is_at_least(rates: Sequence[float], others: Sequence[float]) -> bool:

@@ -37,6 +37,13 @@ def steady_fleets(case: Case, demands: Sequence[Demand]) -> Mapping[Fleet, Ints]
     return found
 
 
+def in_periods(
+    fleets: Mapping[Fleet, Ints], firsts: Sequence[int]
+) -> Mapping[Fleet, tuple[int, ...]]:
+    """Give what is up of each fleet in the first slot of each period: as in all of its slots."""
+    return {name: tuple(up[list(firsts)].tolist()) for name, up in fleets.items()}
+
+
 def replicas_alone(
     demand: Demand, rates: Sequence[float], gpus: float
 ) -> tuple[tuple[int, ...], ...]:

@@ -41,8 +41,7 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
     """
     keys, parts, upper = list[Key](), list[Entries](), list[float]()
     soft = {number: place for place, (number, _) in enumerate(soft_budgets(sets))}
-    given = enumerate(sets.case.workloads.policy.budgets)
-    for number, budget in ((at, one) for at, one in given if not one.is_by_month):
+    for number, budget in _given(sets):
         periods = np.arange(rows_of_budget(sets, budget))
         for period, column, usd in _spending(sets, columns, budget):
             rows = period if budget.is_hourly else np.zeros_like(period)
@@ -55,6 +54,11 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
         keys.extend((number, int(period)) for period in periods)
         upper.extend([limit_usd(sets, budget)] * len(periods))
     return rows_of("budgets", keys, parts, upper=np.array(upper))
+
+
+def _given(sets: Sets) -> Iterator[tuple[int, Budget]]:
+    budgets = enumerate(sets.case.workloads.policy.budgets)
+    return ((number, one) for number, one in budgets if not one.is_by_month)
 
 
 def limit_usd(sets: Sets, budget: Budget) -> float:
