@@ -36,11 +36,15 @@ class CommitmentPolicy(Frozen):
     A capacity block is a commitment for its length that is paid all upfront; `capacity_blocks` says
     whether any may be booked. `savings_plans` says whether dollars an hour may be promised over all
     machines of a plan; no inventory can state such a promise, so a later plan does not know of it.
+    All that a plan commits to newly, but for blocks, costs `max_new_usd_per_hour` at most.
     """
 
     max_term_months: Annotated[int, Field(ge=0)] = 12
     payments: tuple[Payment, ...] = tuple(Payment)
     max_upfront_usd: Usd | None = None
+    max_new_usd_per_hour: Annotated[Usd | None, Field(exclude_if=lambda limit: limit is None)] = (
+        None
+    )
     capacity_blocks: bool = True
     savings_plans: bool = False
 

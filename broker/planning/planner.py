@@ -18,7 +18,7 @@ from broker.domain.plan import (
     SolveSettings,
     Status,
 )
-from broker.domain.policy import Policy
+from broker.domain.policy import CommitmentPolicy, Policy
 from broker.domain.workload import Workloads
 from broker.planning.bare_plan import all_purchases
 from broker.planning.batch_work import owner_of
@@ -260,12 +260,18 @@ def _budgets_in_force(policy: Policy) -> Iterator[str]:
             yield f"policy.budgets[{number}] {one.amount_key} {one.amount_usd:f} for {one.scope}"
 
 
+def _commitments_in_force(given: CommitmentPolicy) -> Iterator[str]:
+    if given.max_upfront_usd is not None:
+        yield f"policy.commitments.max_upfront_usd {given.max_upfront_usd:f}"
+    if given.max_new_usd_per_hour is not None:
+        yield f"policy.commitments.max_new_usd_per_hour {given.max_new_usd_per_hour:f}"
+
+
 def _policy_in_force(policy: Policy) -> Iterator[str]:
     if policy.budget_usd_per_month is not None:
         yield f"policy.budget_usd_per_month {policy.budget_usd_per_month:f}"
     yield from _budgets_in_force(policy)
-    if policy.commitments.max_upfront_usd is not None:
-        yield f"policy.commitments.max_upfront_usd {policy.commitments.max_upfront_usd:f}"
+    yield from _commitments_in_force(policy.commitments)
     if policy.max_provider_share < 1:
         yield f"policy.max_provider_share {policy.max_provider_share:g}"
     if policy.max_share_per_provider < 1:

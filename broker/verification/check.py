@@ -96,6 +96,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "examples": policy.examples,
         "certifications": policy.certifications,
         "commitment_terms": policy.commitment_terms,
+        "new_commitments": policy.new_commitments,
         "budget": policy.budget,
         "budgets": budgets.budgets,
         "month_budgets": months.month_budgets,

@@ -10,7 +10,7 @@ from broker.domain.plan import NOT_BILLED
 from broker.domain.policy import AllowDeny
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.verification.costs import to_micro_usd
-from broker.verification.facts import FIRM, SPOT, Facts, Finding
+from broker.verification.facts import FIRM, SPOT, TOLERANCE, Facts, Finding
 
 
 def price_kinds(facts: Facts) -> Iterator[Finding]:
@@ -97,6 +97,25 @@ def commitment_terms(facts: Facts) -> Iterator[Finding]:
             yield Finding(one.purchase.id, message)
     if policy.max_upfront_usd is not None and upfront > policy.max_upfront_usd:
         message = f"upfront_usd add up to {upfront}; at most {policy.max_upfront_usd} are allowed"
+        yield Finding("plan", message)
+
+
+def new_commitments(facts: Facts) -> Iterator[Finding]:
+    """Commit newly to no more an hour than the policy allows: nodes with their upfront parts.
+
+    Σ nodes × effective usd_per_hour + Σ promised usd_per_hour, capacity blocks left out
+    """
+    limit = facts.case.workloads.policy.commitments.max_new_usd_per_hour
+    if limit is None:
+        return
+    usd = Fraction(0)
+    for one in facts.bought:
+        if one.purchase.savings is not None:
+            usd += Fraction(one.purchase.savings.usd_per_hour)
+        elif one.is_committed and not one.is_block:
+            usd += int(one.nodes.max(initial=0)) * Fraction(one.offer.effective_usd_per_hour)
+    if float(usd) > float(limit) * (1 + TOLERANCE):
+        message = f"new commitments cost {float(usd):,.6f} an hour; at most {limit} are allowed"
         yield Finding("plan", message)
 
 

@@ -41,10 +41,13 @@ def cheapest_usd(tiny: Tiny) -> float:
     counts = itertools.product(range(tiny.most_committed + 1), repeat=len(committed))
     best = INFEASIBLE
     bought = [list(zip(committed, nodes, strict=True)) for nodes in counts]
+    rung = tiny.case.workloads.policy.commitments.max_new_usd_per_hour
+    rung_usd = INFEASIBLE if rung is None else float(rung)
     allowed = [
         (one, promise)
         for one, promise in itertools.product(bought, promises(tiny))
         if _upfront_usd(one) + promise.upfront_usd <= _most_upfront_usd(tiny) + SLACK
+        and _new_usd_per_hour(one) + promise.usd_per_hour <= rung_usd + SLACK
     ]
     gangs = list(_gangs(tiny))
     for groups in _group_choices(tiny):
@@ -82,6 +85,18 @@ def _divisions(
 def _upfront_usd(commitments: list[tuple[Offer, int]]) -> float:
     return sum(
         nodes * float(offer.commitment.upfront_usd)
+        for offer, nodes in commitments
+        if offer.commitment
+    )
+
+
+def _new_usd_per_hour(commitments: list[tuple[Offer, int]]) -> float:
+    return sum(
+        nodes
+        * (
+            float(offer.usd_per_hour)
+            + float(offer.commitment.upfront_usd) / (offer.commitment.term_months * 730)
+        )
         for offer, nodes in commitments
         if offer.commitment
     )

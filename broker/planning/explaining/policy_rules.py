@@ -53,6 +53,9 @@ def _policy(policy: Policy, offers: Sequence[Offer]) -> Iterator[Rule]:
     cap, budget = policy.commitments.max_upfront_usd, policy.budget_usd_per_month
     if cap is not None:
         yield _money(UPFRONT, cap, can_save=True)
+    if policy.commitments.max_new_usd_per_hour is not None:
+        place = "policy.commitments.max_new_usd_per_hour"
+        yield _money(place, policy.commitments.max_new_usd_per_hour, can_save=True)
     if budget is not None:
         yield _money(BUDGET, budget, can_save=False)
     yield from _budgets(policy)

@@ -210,6 +210,9 @@ class _Forcing:
         cap = workloads.policy.commitments.max_upfront_usd
         if cap is not None and (self.offer.commitment or self.offer.block):
             yield f"policy.commitments.max_upfront_usd is {cap:,.2f}"
+        rung = workloads.policy.commitments.max_new_usd_per_hour
+        if rung is not None:
+            yield f"policy.commitments.max_new_usd_per_hour is {rung:,.2f}"
         if committed_hours(self.offer) > Decimal(str(workloads.horizon.hours)):
             yield (
                 "it outlives the horizon, so services must fill it for its break-even share "

@@ -17,6 +17,7 @@ from solver.milp.constraints.min_replicas import min_replicas
 from solver.milp.constraints.min_zones import min_zones
 from solver.milp.constraints.month_budgets import month_budgets
 from solver.milp.constraints.moved_nodes import moved_nodes
+from solver.milp.constraints.new_commitments import new_commitments
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.peak_replicas import peak_replicas
 from solver.milp.constraints.plan_share import plan_share
@@ -88,6 +89,7 @@ CONSTRAINTS = (
     tenant_limit,
     plan_share,
     upfront_cap,
+    new_commitments,
     budget,
     budgets,
     month_budgets,

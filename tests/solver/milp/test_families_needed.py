@@ -153,10 +153,11 @@ def _one_node_in_stock() -> Case:
     )
 
 
-def _no_cash_upfront() -> Case:
+def _no_cash_upfront(**commitments: object) -> Case:
+    """A node for a year costs 1 USD an hour and as much upfront, or 4 by the hour."""
     box = offer("4")
     year = offer("1", kind=PriceKind.RESERVED, term_months=12, upfront_usd="8760")
-    policy = {"commitments": {"max_upfront_usd": 8759}}
+    policy = {"commitments": commitments or {"max_upfront_usd": 8759}}
     file = workloads(services=[service_entry(1, 1)], policy=policy)
     return case(file, [box, year], serving=[serving(box, [1])])
 
@@ -264,6 +265,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     **dict.fromkeys(["committed_share", "idle_nodes", "commitment_use"], _dear_targets),
     "peak_replicas": _weights_from_far_away,
     "upfront_cap": _no_cash_upfront,
+    "new_commitments": lambda: _no_cash_upfront(max_new_usd_per_hour=1.99),
     "budget": _too_little_money,
     "budgets": _too_little_money_for_acme,
     "month_budgets": lambda: month_case(7),

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "run_duration": "test_run_duration.py",
     "budgets": "test_budgets.py",
     "month_budgets": "test_month_budgets.py",
+    "new_commitments": "test_ladder.py",
     "moved_nodes": "test_churn.py",
     "min_zones": "test_min_zones.py",
     "zone_loss": "test_zone_loss.py",
