@@ -1,6 +1,7 @@
 """The search for a first plan: what it finds is a plan, at the price that the program would pay."""
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from broker.domain.case import Case
 from broker.domain.offer import PriceKind
 from broker.domain.policy import Sharing
 from solver.milp.build import build_sets
-from solver.milp.draft import Found
+from solver.milp.cheapest import cheapest_groups
+from solver.milp.draft import Bench, Found
 from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import kinds_by_demand, search
 from solver.milp.machine_costs import MachineCosts, Usage
@@ -128,3 +130,58 @@ def test_a_run_takes_the_cheapest_slots_in_one_piece_or_several() -> None:
     usd = np.array([1.0, 5.0, 1.0][:window])
     ways = list(run_ways(sets).periods(0, usd))
     assert all(len(way) == sets.run_options[0].slots_needed for way in ways)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:12])
+def test_a_draft_costs_what_the_program_says_however_it_came_about(seed: int) -> None:
+    program = build_program(build_sets(random_case(seed)))
+    sets = program.sets
+    hopes = kinds_by_demand(sets)
+    draw = random.Random(seed)  # noqa: S311 - a test's draws, no secret
+    bench = Bench(sets)
+    if not all(bench.place(demand, kinds[0]) for demand, kinds in hopes.items()):
+        return
+    if not all(bench.do(run) for run in range(len(sets.runs))) or program.columns.over_usd.size:
+        return  # a search looks at no budget
+    for _ in range(20):
+        before = bench.saved()
+        for demand in hopes:
+            bench.remove(demand)
+            assert bench.place(demand, draw.choice(hopes[demand]), noise=draw.random)
+            bench.move(demand, slice(0, 1), draw.choice(bench.members[bench.draft.kinds[demand]]))
+        for run in range(len(sets.runs)):
+            bench.undo(run)
+            bench.do(run, noise=draw.random)
+        if draw.random() < 0.5 or not math.isfinite(bench.usd):
+            bench.restore(before)
+    values = values_of(program, bench.found())
+    assert float(program.cost @ values) == pytest.approx(bench.usd, rel=1e-6, abs=1e-6)
+
+
+def test_the_cheapest_of_each_size_and_way_to_pay_are_looked_at() -> None:
+    hourly = {
+        "small": ("2.00", 1),
+        "middling": ("2.10", 1),
+        "dear": ("2.20", 1),
+        "big": ("9.00", 8),
+    }
+    offers = [offer(usd, name=name, gpus=gpus) for name, (usd, gpus) in hourly.items()]
+    offers.append(offer("0.90", name="dear", kind=PriceKind.SPOT))
+    year = offer("1.00", name="late", kind=PriceKind.RESERVED, term_months=12)
+    offers += [offer("5.00", name="late"), year]
+    mine = offer("6.00", name="mine")
+    file = workloads(services=[service_entry(1.0, 2.0, spot={"max_share": 0.5})])
+    options = [serving(one, [1.0]) for one in (*offers[:4], year, mine)]
+    options.append(serving(offers[4], [1.0], on_spot=True))
+    sets = build_sets(case(file, [*offers, mine], serving=options, owned=[(mine, 1)]))
+    chosen = {
+        (sets.machines[group.machine].key.split("/")[1], group.on_spot)
+        for group in (sets.groups[number] for number in cheapest_groups(sets, 1))
+    }
+    assert chosen == {
+        ("small", False),
+        ("big", False),
+        ("dear", True),
+        ("late", False),
+        ("mine", False),
+    }
