@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from broker.domain.gpu import GpuSlice, Precision
 from broker.domain.offer import Shape
+from broker.domain.pool import Pool, PoolClass, Role
 from broker.domain.quantities import Estimate, Frozen, Share, steady
 
 
@@ -91,6 +92,7 @@ class ServingCandidate(Frozen):
     trip that the first token's objective was reduced by. The safety margin is already taken off.
     `model` is the network that answers: the service's own, or one of its alternatives. On a slice
     of a GPU, `gpu` is that slice by its name; elsewhere `gpu_slice` is left out of what is written.
+    So is `pool`, but for a replica that only prefills, or only decodes.
     """
 
     id: str
@@ -106,6 +108,16 @@ class ServingCandidate(Frozen):
     assumptions: tuple[str, ...] = ()
     model: str = ""
     gpu_slice: GpuSlice | None = Field(default=None, exclude_if=lambda one: one is None)
+    pool: Pool | None = Field(default=None, exclude_if=lambda one: one is None)
+
+    @property
+    def pool_class(self) -> PoolClass | None:
+        """Name what the other pool must share; None where a replica does prompts and answers."""
+        return None if self.pool is None else self.pool.joined(self.model, self.precision)
+
+    def does(self, role: Role) -> bool:
+        """Say whether a replica works on prompts, or on answers."""
+        return self.pool is None or self.pool.role is role
 
     @property
     def gpus(self) -> int | Fraction:
@@ -116,8 +128,9 @@ class ServingCandidate(Frozen):
 
     @property
     def laid_out(self) -> str:
-        """Name the layout, or the slice that the replica has alone."""
-        return str(self.layout) if self.gpu_slice is None else self.gpu_slice.profile
+        """Name the layout, or the slice that the replica has alone, and what it only does."""
+        laid_out = str(self.layout) if self.gpu_slice is None else self.gpu_slice.profile
+        return laid_out if self.pool is None else f"{self.pool.role} {laid_out}"
 
 
 class RunHours(Frozen):

@@ -13,6 +13,7 @@ from pydantic.config import JsonDict
 from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
 from broker.domain.budget import check_months, check_names
+from broker.domain.disaggregation import check_one, check_policy, check_steady
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
 from broker.domain.gpu import Precision
@@ -191,6 +192,7 @@ class Service(Frozen):
     A replica stays up for `min_up_time` at least, once it has come up.
     Without `weights` they come from a public hub, which charges nothing. `mig` allows replicas on
     MIG slices, a quarter or a half of a GPU, where the whole machine is the buyer's.
+    `disaggregated` allows a pool that works on prompts beside one that answers, also of other GPUs.
     """
 
     model_config = ConfigDict(json_schema_extra=_service_schema)
@@ -218,6 +220,7 @@ class Service(Frozen):
     team: Name | None = None
     weights: Weights | None = None
     mig: bool = Field(default=False, exclude_if=lambda allowed: not allowed)
+    disaggregated: bool = Field(default=False, exclude_if=lambda allowed: not allowed)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -243,6 +246,14 @@ class Service(Frozen):
                 f"availability.min_zones {self.availability.min_zones} needs a replica in each; "
                 f"min_replicas is {self.min_replicas}, so make that as many"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _pools_are_known(self) -> Self:
+        if self.disaggregated:
+            check_steady(self.name, stays_up=bool(self.min_up_time))
+            sizes = len(self.sizes)
+            check_one(self.name, self.availability, self.spot, sizes=sizes, is_cut=self.mig)
         return self
 
     @model_validator(mode="after")
@@ -312,6 +323,7 @@ class Workloads(Frozen):
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
         check_months(self.policy.budgets, self.horizon)
+        check_policy(self.policy, [one.name for one in self.services if one.disaggregated])
         check_loads(self.policy.robust, {one.name for one in self.services})
         names = {run.name.partition("@")[0] for run in self.runs}
         names |= {one.name for one in self.services}

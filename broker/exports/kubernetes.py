@@ -3,7 +3,8 @@
 One file for each share of a service on a line. Replicas are those that the plan begins with, the
 autoscaler's bounds the fewest and the most that it has there. Pods go to the nodes that carry the
 line's label (the node pools of the Terraform export do), and ask for the GPUs of one replica, or
-for the MIG slice that it has alone.
+for the MIG slice that it has alone. Pools that only prefill or only decode are a Deployment each,
+with vLLM's own connector between them; the router in front of them is the user's to bring.
 
 Assumed: the device plugin of the GPU's vendor runs in the cluster, and a metrics adapter serves
 vLLM's own gauge of running requests to the autoscaler, under the name that vLLM gives it.
@@ -28,6 +29,9 @@ RUNNING_REQUESTS = "vllm:num_requests_running"
 """The gauge that the autoscaler follows."""
 _FARTHEST_BACK_S = 3600
 """The longest stabilization window that the interface of autoscalers takes."""
+
+ROLE_LABEL = "gpubroker-role"
+"""What replicas of a pool do: by it a router finds those that prefill, and those that decode."""
 
 _NAME = "app.kubernetes.io/name"
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
@@ -66,6 +70,8 @@ def _file(line: Line, share: ServingShare, service: Service, specs: Specs) -> Ex
     model = vllm.answering(candidate, service, specs)
     recipe = vllm.recipe(candidate, service, model, copies=1)
     labels = {_NAME: name, WORKLOAD_LABEL: short_name(service.name), **labels_of(line)}
+    if candidate.pool is not None:
+        labels[ROLE_LABEL] = candidate.pool.role.value
     container = _container(line, share, service, recipe)
     objects = (
         _deployment(name, labels, line, share, container=container),
@@ -93,6 +99,13 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
         yield (
             f"A replica has a {one.profile} slice: cut a GPU for every {1 / one.gpu_share} of them "
             "and let the device plugin use its mixed MIG strategy."
+        )
+    pool = share.assignment.candidate.pool
+    if pool is not None:
+        yield (
+            f"These replicas only {pool.role}: a router that is not written here sends each prompt "
+            "to a prefill replica first, and then with what that says of its cache to a decode "
+            f"replica, both in {pool.place}, with {pool.fabric} between their pods."
         )
     if share.least_replicas == 0:
         yield "The plan has times without a replica: an autoscaler of one metric keeps one then."
@@ -143,6 +156,7 @@ def _container(
         "env": [
             {"name": "MODEL_ID", "value": recipe.model_id},
             {"name": "HF_TOKEN", "valueFrom": token},
+            *(_cache_door() if share.assignment.candidate.pool else ()),
         ],
         "ports": [{"name": "http", "containerPort": vllm.PORT}],
         "resources": {"limits": _limits(line, share)},
@@ -150,6 +164,13 @@ def _container(
         "readinessProbe": health,
         "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],  # noqa: S108 - shared memory
     }
+
+
+def _cache_door() -> Iterator[dict[str, object]]:
+    """Say where the other pool's replicas reach this one to send or fetch a cache."""
+    own_address = {"fieldRef": {"fieldPath": "status.podIP"}}
+    yield {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": own_address}
+    yield {"name": "VLLM_NIXL_SIDE_CHANNEL_PORT", "value": str(vllm.CACHE_PORT)}
 
 
 def _limits(line: Line, share: ServingShare) -> dict[str, int]:

@@ -190,6 +190,8 @@ def _refusal(line: Line, share: Share, target: Target, every: tuple[Line, ...]) 
 def _no_service(share: ServingShare, target: Target) -> str:
     if share.assignment.candidate.gpu_slice is not None:
         return "it cuts no GPU into MIG slices; the Kubernetes export asks for them"
+    if share.assignment.candidate.pool is not None:
+        return "it joins no pools of prompts and answers; the Kubernetes export writes both"
     return f"it opens no ports on {target.cloud.cloud}" if Lack.PORTS in target.cloud.lacks else ""
 
 

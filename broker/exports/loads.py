@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from broker.domain.plan import Plan, ServingAssignment, ServingStep
+from broker.domain.pool import Role
 from broker.domain.traffic import load_requests_per_s
 from broker.domain.workload import Service
 
@@ -47,18 +48,12 @@ def service_loads(plan: Plan) -> tuple[ServiceLoad, ...]:
 def _load_of(plan: Plan, service: Service) -> ServiceLoad:
     horizon = plan.workloads.horizon
     slots = horizon.slots()
-    capacity, low, spot = [0.0] * len(slots), [0.0] * len(slots), [0.0] * len(slots)
-    for one in plan.serving:
-        if one.service != service.name:
-            continue
-        for step in one.steps:
-            per_s = _capacity_per_s(service, one, step)
-            first = round((step.from_at - horizon.start) / horizon.slot)
-            last = round((step.to_at - horizon.start) / horizon.slot)
-            for number in range(first, last):
-                capacity[number] += per_s
-                low[number] += per_s * one.candidate.band.low_factor
-                spot[number] += per_s if one.on_spot else 0.0
+    mine = [one for one in plan.serving if one.service == service.name]
+    sides = [
+        _capacities(plan, service, [one for one in mine if one.candidate.does(role)])
+        for role in Role
+    ]
+    capacity, low, spot = (list(map(min, *both)) for both in zip(*sides, strict=True))
     loads = load_requests_per_s(service, horizon)
     return ServiceLoad(
         service.name,
@@ -67,6 +62,28 @@ def _load_of(plan: Plan, service: Service) -> ServiceLoad:
             for slot, *values in zip(slots, loads, capacity, low, spot, strict=True)
         ),
     )
+
+
+def _capacities(
+    plan: Plan, service: Service, serving: Sequence[ServingAssignment]
+) -> tuple[list[float], list[float], list[float]]:
+    """Give what can be answered in each slot, that at the band's low end, and that on spot.
+
+    Of pools it is what the replicas of one carry; the lesser pool is that of the service.
+    """
+    horizon = plan.workloads.horizon
+    count = len(horizon.slots())
+    capacity, low, spot = [0.0] * count, [0.0] * count, [0.0] * count
+    for one in serving:
+        for step in one.steps:
+            per_s = _capacity_per_s(service, one, step)
+            first = round((step.from_at - horizon.start) / horizon.slot)
+            last = round((step.to_at - horizon.start) / horizon.slot)
+            for number in range(first, last):
+                capacity[number] += per_s
+                low[number] += per_s * one.candidate.band.low_factor
+                spot[number] += per_s if one.on_spot else 0.0
+    return capacity, low, spot
 
 
 def _capacity_per_s(service: Service, one: ServingAssignment, step: ServingStep) -> float:

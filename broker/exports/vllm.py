@@ -34,6 +34,13 @@ _BY_PRECISION = {
 """What vLLM makes of weights in 16 bits as it loads them; other formats need weights in them."""
 
 
+CACHE_PORT = 5600
+"""Where replicas of pools agree on the caches that they send."""
+
+_JOINED = '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
+"""What sends caches between pools; the router says which replica does what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """What to serve and how: `model_id` is empty where only the user can name the weights."""
@@ -66,6 +73,7 @@ def recipe(
         *("--max-model-len", str(min(length, model.max_context_tokens or length))),
         *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
         *("--gpu-memory-utilization", str(_MEMORY_SHARE)),
+        *(("--kv-transfer-config", _JOINED) if candidate.pool is not None else ()),
     ]
     model_id, note = _weights(candidate.precision, candidate.model or service.model, model)
     return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note)

@@ -22,6 +22,7 @@ from broker.domain.workload import Holding, Run, Service, Workloads
 from broker.planning.batch_work import days_left_out, owner_of, works_of
 from broker.planning.data_costs import DataCosts
 from broker.planning.filters import Freshness, why_no_block, why_not
+from broker.planning.pools import PoolOptions
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.planning.spot_discount import NOT_WORTH_IT, worth_it
 from broker.specs.load import Specs
@@ -224,17 +225,23 @@ class _Options:
         self._days: dict[tuple[str, BatchWork, str, bool], list[BatchCandidate]] = {}
         self._told: set[tuple[str, str]] = set()
         self._work = works_of(workloads)
+        self._pools = PoolOptions(self.sizer, self.data_costs, self._reach_of)
 
     def every_serving(
         self, machines: Mapping[str, Offer], markets: Mapping[str, _Markets]
     ) -> list[ServingOption]:
-        """List the options of all services, machine by machine."""
-        return [
+        """List the options of all services, machine by machine, then those of pools."""
+        whole = [
             option
             for machine, had in markets.items()
             for service in self.workloads.services
             for option in self.serving(service, machines[machine], had)
         ]
+        firm = [machines[machine] for machine, had in markets.items() if had.firm]
+        for service in (one for one in self.workloads.services if one.disaggregated):
+            wanted = [one for one in firm if _is_wanted(service.gpu_models, one)]
+            whole.extend(self._pools.of(service, wanted))
+        return whole
 
     def every_training(
         self, machines: Mapping[str, Offer], markets: Mapping[str, _Markets]
@@ -265,7 +272,7 @@ class _Options:
             if rtt_s > service.max_network_rtt.total_seconds():
                 self.tally.add(f"{service.name}: too far from {user_region}", machine.key)
                 continue
-            reach = math.ceil(rtt_s * _RTT_STEPS_PER_S) / _RTT_STEPS_PER_S
+            reach = _in_steps(rtt_s)
             for candidate in self._sized_serving(service, machine, reach):
                 weights = self.data_costs.serving(service, candidate, machine)
                 for on_spot in _markets_for(service, markets):
@@ -299,6 +306,11 @@ class _Options:
                     result_egress_usd=data.result_egress_usd,
                     storage_usd=data.storage_usd,
                 )
+
+    def _reach_of(self, service: Service, user_region: str, machine: Offer) -> float | None:
+        rtt_s = self.specs.rtt_s(user_region, machine.place)
+        far_s = service.max_network_rtt.total_seconds()
+        return None if rtt_s is None or rtt_s > far_s else _in_steps(rtt_s)
 
     def _sized_serving(
         self, service: Service, machine: Offer, reach: float
@@ -355,6 +367,10 @@ class _Options:
 
     def _refuse(self, workload: str, refusals: Sequence[Refusal], machine: Offer) -> None:
         self.tally.add(f"{workload}: {_reason(refusals)}", machine.key)
+
+
+def _in_steps(rtt_s: float) -> float:
+    return math.ceil(rtt_s * _RTT_STEPS_PER_S) / _RTT_STEPS_PER_S
 
 
 def _is_wanted(gpu_models: Sequence[str], machine: Offer) -> bool:

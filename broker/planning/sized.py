@@ -9,12 +9,15 @@ from broker.domain.batch import BatchJob
 from broker.domain.candidate import BatchCandidate, Refusal, ServingCandidate, TrainingCandidate
 from broker.domain.llm import LlmModel
 from broker.domain.offer import Shape, SpotTerms
+from broker.domain.pool import Pool
 from broker.domain.workload import Service, TrainingRun
 from broker.specs.load import Specs
 from solver.sizing.batch import BatchWork, batch_candidates
 from solver.sizing.margins import SafetyMargin
 from solver.sizing.measured import NO_NUMBERS, OwnNumbers
 from solver.sizing.measured_candidates import serving_with_own, training_with_own
+from solver.sizing.pools import pool_candidates
+from solver.sizing.serving import Setting
 from solver.sizing.slices import on_slice, shape_of
 
 __all__ = ["NO_NUMBERS", "OwnNumbers", "Sizer"]
@@ -75,6 +78,28 @@ class Sizer:
             safety_margin=self.safety_margin,
             own=self.own,
         )
+
+    def pool(
+        self, service: Service, shape: Shape, pool: Pool, *, rtt_s: float
+    ) -> tuple[list[ServingCandidate], list[Refusal]]:
+        """Size a pool of a service that only prefills, or only decodes, with each of its models.
+
+        Own numbers are of replicas that do both, and correct nothing here.
+
+        Raises:
+            ConfigurationError: a model or the GPU is not known.
+        """
+        candidates: list[ServingCandidate] = []
+        refusals: list[Refusal] = []
+        gpu = self.specs.gpu(shape.gpu)
+        for name in service.models:
+            model = self.specs.llm(name)
+            setting = Setting(service, shape, gpu, model, rtt_s, self.safety_margin)
+            found, refused = pool_candidates(setting, pool)
+            own_id = name == service.model
+            candidates += [_named(one, name, own_id=own_id) for one in found]
+            refusals += refused if own_id else [_of_alternative(one, name) for one in refused]
+        return candidates, refusals
 
     def training(
         self, run: TrainingRun, shape: Shape, *, spot: SpotTerms | None

@@ -6,10 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from broker.domain.candidate import BatchCandidate, GangCandidate
+from broker.domain.candidate import BatchCandidate, ClassRate, GangCandidate, ServingCandidate
 from broker.domain.chosen_model import chosen_model
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
+from broker.domain.pool import Role
 from broker.domain.savings import covered_scope
 
 _ACTIONS = {
@@ -180,9 +181,18 @@ def _serving_row(one: ServingAssignment, model: str) -> WorkRow:
         rate=f"{per_s} req/s each",
         memory_gib=candidate.memory.used_gib,
         memory_available_gib=candidate.memory.available_gib,
-        latency=f"TTFT {slowest.ttft_s:.2g} s, TPOT {slowest.tpot_s * 1000:.0f} ms",
+        latency=_latency(candidate, slowest),
         label=candidate.label.value,
     )
+
+
+def _latency(candidate: ServingCandidate, slowest: ClassRate) -> str:
+    """Give the times that a replica is part of: of pools, one has the first token's alone."""
+    times = [
+        (Role.PREFILL, f"TTFT {slowest.ttft_s:.2g} s"),
+        (Role.DECODE, f"TPOT {slowest.tpot_s * 1000:.0f} ms"),
+    ]
+    return ", ".join(text for role, text in times if candidate.does(role))
 
 
 def _days(training: Sequence[TrainingAssignment]) -> list[list[TrainingAssignment]]:

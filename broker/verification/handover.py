@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from ortools.math_opt.python import mathopt
 
+from broker.domain.pool import Role
 from broker.domain.workload import Service
 from broker.verification.facts import TOLERANCE, Facts, Finding, Group
 from broker.verification.timeline import Array
@@ -18,18 +19,24 @@ def start_up(facts: Facts) -> Iterator[Finding]:
 
     A replica answers from `start_up` after its first slot has begun. Until then the replicas that
     were in place throughout the start-up before carry, class by class, the least load of the slots
-    that it touches: the load of a slot counts `start_up` ahead, so no more can come.
+    that it touches: the load of a slot counts `start_up` ahead, so no more can come. So it is for
+    each pool.
     """
     slot = facts.timeline.slot
     for service in facts.case.workloads.services:
         before = math.ceil(service.start_up / slot)
         for region, share in service.users.items():
             if share > 0 and before:
-                yield from _handovers(facts, service, region, before)
+                groups = facts.groups_of(service.name, region)
+                for role in Role if service.disaggregated else (Role.DECODE,):
+                    own = [one for one in groups if one.assignment.candidate.does(role)]
+                    yield from _handovers(facts, (service, region), own, before)
 
 
-def _handovers(facts: Facts, service: Service, region: str, before: int) -> Iterator[Finding]:
-    groups = facts.groups_of(service.name, region)
+def _handovers(
+    facts: Facts, demand: tuple[Service, str], groups: Sequence[Group], before: int
+) -> Iterator[Finding]:
+    service, region = demand
     if not groups:
         return
     needed = facts.needed_requests_per_s(service, region)

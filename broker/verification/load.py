@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from broker.domain.candidate import ServingCandidate
+from broker.domain.pool import Role
 from broker.domain.workload import Service
 from broker.verification.facts import TOLERANCE, Facts, Finding, Group
 from broker.verification.min_up import least_slots, most_near
@@ -20,11 +21,13 @@ _SEVERAL = 2
 def serve_load(facts: Facts) -> Iterator[Finding]:
     """Carry each service's load of each size class and user region in each slot.
 
-    Σ_groups requests_per_s[k,t] ≥ load_requests_per_s[t] · users_share · size_share[k]
+        Σ_groups requests_per_s[k,t] ≥ load_requests_per_s[t] · users_share · size_share[k]
+
+    So it is over the groups that work on prompts, and over those that answer.
     """
-    for service, region in _demands(facts):
+    for (service, region), some in _sides(facts):
         needed = facts.needed_requests_per_s(service, region)
-        routed = _routed(facts.groups_of(service.name, region), needed)
+        routed = _routed(some, needed)
         short = ~(routed >= needed * (1 - TOLERANCE) - _NEGLIGIBLE_PER_S)
         for number in np.flatnonzero(short.any(axis=0)):
             slots = short[:, number]
@@ -60,10 +63,10 @@ def replica_rate(facts: Facts) -> Iterator[Finding]:
 
 
 def min_replicas(facts: Facts) -> Iterator[Finding]:
-    """Keep the least number of replicas for the users of each region in each slot."""
-    for service, region in _demands(facts):
+    """Keep the least number of replicas for the users of each region in each slot, of each pool."""
+    for (service, region), some in _sides(facts):
         replicas = facts.timeline.zeros()
-        for group in facts.groups_of(service.name, region):
+        for group in some:
             replicas += group.replicas
         few = replicas < service.min_replicas
         if few.any():
@@ -74,11 +77,12 @@ def min_replicas(facts: Facts) -> Iterator[Finding]:
 def groups(facts: Facts) -> Iterator[Finding]:
     """Use at most `max_groups` kinds of replica for a service's users of one region.
 
-    A kind is a GPU model, a number format and a layout, on any number of machines.
+    A kind is a GPU model, a number format and a layout, on any number of machines. Of each pool
+    there may be as many.
     """
     limit = facts.case.workloads.policy.max_groups
-    for service, region in _demands(facts):
-        kinds = kinds_of(facts, service, region)
+    for (service, region), some in _sides(facts):
+        kinds = {_kind_of(group.assignment.candidate) for group in some}
         if len(kinds) > limit:
             message = f"{len(kinds)} kinds of replica serve it, {limit} are the most"
             yield Finding(f"{service.name}/{region}", message)
@@ -140,8 +144,7 @@ def one_order(facts: Facts) -> Iterator[Finding]:
     """
     if facts.case.workloads.policy.max_groups != 1:
         return
-    for service, region in _demands(facts):
-        groups = facts.groups_of(service.name, region)
+    for _, groups in _sides(facts):
         if len(groups) < _SEVERAL:
             continue
         fleets = np.array([group.replicas for group in groups])
@@ -160,7 +163,7 @@ def _spares(service: Service, same: list[Group]) -> int:
     return service.availability.spare_replicas * math.ceil(1 / part)
 
 
-_Kind = tuple[str, str, str]
+_Kind = tuple[str, str, str, str]
 
 
 def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:
@@ -172,7 +175,8 @@ def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Gr
 
 
 def _kind_of(candidate: ServingCandidate) -> _Kind:
-    return (candidate.gpu, candidate.precision, candidate.layout.model_dump_json())
+    pool = "" if candidate.pool is None else candidate.pool.model_dump_json()
+    return (candidate.gpu, candidate.precision, candidate.layout.model_dump_json(), pool)
 
 
 def _least_rates(facts: Facts) -> dict[tuple[str, str, _Kind], tuple[float, ...]]:
@@ -189,6 +193,16 @@ def _demands(facts: Facts) -> Iterator[tuple[Service, str]]:
         for region, share in service.users.items():
             if share > 0:
                 yield service, region
+
+
+def _sides(facts: Facts) -> Iterator[tuple[tuple[Service, str], list[Group]]]:
+    """Give the groups that answer, and where there are pools those that work on prompts."""
+    for service, region in _demands(facts):
+        groups = facts.groups_of(service.name, region)
+        roles = tuple(Role) if service.disaggregated else (Role.DECODE,)
+        for role in roles:
+            own = [one for one in groups if one.assignment.candidate.does(role)]
+            yield (service, region), own
 
 
 def _routed(some: list[Group], needed: Array) -> Array:

@@ -22,11 +22,17 @@ up to it: a solver's tolerance would leave smaller ones behind."""
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """A service's users in one region: requests/s by size class and period."""
+    """A service's users in one region: requests/s by size class and period.
+
+    Where pools may serve them, `is_prompts` is the demand of the pool that only prefills. The other
+    one is served by the pool that only decodes, or by replicas that do both; then nobody serves the
+    prompts apart.
+    """
 
     service: Service
     user_region: str
     load_requests_per_s: Floats
+    is_prompts: bool = False
 
     def spares(self, gpus: float) -> int:
         """Count the replicas of a kind that may fail, each of so many GPUs.
@@ -38,7 +44,7 @@ class Demand:
 
 def demands_by_slot(case: Case) -> tuple[Demand, ...]:
     """List the demands in the order of the workloads, their loads by size class and slot."""
-    demands = []
+    demands: list[Demand] = []
     least = {} if case.workloads.policy.max_groups == 1 else _least_loads(case)
     for service in case.workloads.services:
         load = np.array(loads_by_size(service, case.workloads.horizon))
@@ -49,7 +55,8 @@ def demands_by_slot(case: Case) -> tuple[Demand, ...]:
                 asked = load * users
                 floor = least.get((service.name, user_region), np.zeros(len(load)))
                 asked = np.where(asked > 0, np.maximum(asked, floor[:, None]), 0.0)
-                demands.append(Demand(service, user_region, asked))
+                sides = (False, True) if service.disaggregated else (False,)
+                demands.extend(Demand(service, user_region, asked, one) for one in sides)
     return tuple(demands)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from solver.milp.machine_costs import MachineCosts, Nodes, Usage
+from solver.milp.pairs import Way, prompts_of
 from solver.milp.replica_data import replica_usd
 from solver.milp.run_slots import run_ways
 from solver.milp.sets import Floats, Sets
@@ -22,7 +23,7 @@ _FIRM, _SPOT, _FIRM_GANGS, _SPOT_GANGS = range(4)
 
 Noise = Callable[[], float]
 """Draws a factor for what a choice costs, so that it is not always the cheapest that is taken."""
-Way = tuple[int, tuple[int, ...]]
+Times = tuple[int, tuple[int, ...]]
 """How a run is done: a run option, and the periods in which it works."""
 
 
@@ -32,7 +33,7 @@ class Draft:
 
     kinds: dict[int, int] = field(default_factory=dict)
     groups: dict[int, list[int]] = field(default_factory=dict)
-    runs: dict[int, Way] = field(default_factory=dict)
+    runs: dict[int, Times] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +86,14 @@ class Bench:
         self._up = [kind.up() for kind in sets.kinds]
         self._replica_usd = [replica_usd(sets, number) for number in range(len(sets.groups))]
         self._ways = run_ways(sets)
+        self._prompts = prompts_of(sets)
         periods = len(sets.periods)
         levels = max((len(own) for own in self.costs.levels), default=0)
         empty = _Held(np.zeros((4, periods)), np.zeros(levels))
         self._held = [empty] * len(sets.machines)
         self._data_usd = 0.0
         self._known_usd: dict[tuple[int, int, int, int], float] = {}
-        self._known_ways: dict[tuple[int, int], tuple[float, Way]] = {}
+        self._known_ways: dict[tuple[int, int], tuple[float, Times]] = {}
 
     @property
     def usd(self) -> float:
@@ -120,11 +122,31 @@ class Bench:
             {number: self.costs.nodes(number, one.usage) for number, one in used.items()},
         )
 
-    def place(self, demand: int, kind: int, *, skips: int = 0, noise: Noise | None = None) -> bool:
-        """Put a demand's blocks where each costs least, one after the other.
+    def way(self, demand: int) -> Way:
+        """Give the kinds that serve a demand, and its prompts where they are apart."""
+        kinds = self.draft.kinds
+        return tuple(kinds[one] for one in self._with_prompts(demand) if one in kinds)
+
+    def pools(self, demand: int) -> list[int]:
+        """List the demand, and its prompts where they are apart."""
+        return [one for one in self._with_prompts(demand) if one in self.draft.kinds]
+
+    def _with_prompts(self, demand: int) -> tuple[int, ...]:
+        return (demand, self._prompts[demand]) if demand in self._prompts else (demand,)
+
+    def serve(self, demand: int, way: Way, *, skips: int = 0, noise: Noise | None = None) -> bool:
+        """Place all kinds of a way, or none.
 
         Up to `skips` more blocks are placed together with each.
         """
+        for kind in way:
+            if not self._place(self.sets.kinds[kind].demand, kind, skips=skips, noise=noise):
+                self.remove(demand)
+                return False
+        return True
+
+    def _place(self, demand: int, kind: int, *, skips: int, noise: Noise | None) -> bool:
+        """Put a demand's blocks where each costs least, one after the other."""
         one, up = self.sets.kinds[kind], self._up[kind]
         spot_left = np.array(one.replicas_alone, float) - np.array(one.firm_alone, float)
         groups: list[int] = []
@@ -159,12 +181,13 @@ class Bench:
     def on_machine(self, machine: int) -> tuple[list[int], list[int]]:
         """List the demands and the runs that have a part of a machine."""
         sets, draft = self.sets, self.draft
+        on_it = {
+            demand
+            for demand, groups in draft.groups.items()
+            if any(sets.groups[one].machine == machine for one in groups)
+        }
         return (
-            [
-                demand
-                for demand, groups in draft.groups.items()
-                if any(sets.groups[one].machine == machine for one in groups)
-            ],
+            [one for one in draft.kinds if on_it.intersection(self._with_prompts(one))],
             [run for run, way in draft.runs.items() if sets.run_options[way[0]].machine == machine],
         )
 
@@ -186,13 +209,14 @@ class Bench:
         return not bool((spot > most + _GAIN).any())
 
     def remove(self, demand: int) -> None:
-        """Take a demand's blocks out."""
-        del self.draft.kinds[demand]
-        self._put_off(self.draft.groups.pop(demand))
+        """Take out what serves a demand, and its prompts."""
+        for one in self._with_prompts(demand):
+            if self.draft.kinds.pop(one, None) is not None:
+                self._put_off(self.draft.groups.pop(one))
 
     def do(self, run: int, *, noise: Noise | None = None) -> bool:
         """Give a run the option and the periods that add least to the cost."""
-        best: Way | None = None
+        best: Times | None = None
         best_usd = math.inf
         for option in self._ways.options[run]:
             usd, way = self._best_way(option)
@@ -260,7 +284,7 @@ class Bench:
             self._known_usd[key] = usd
         return usd
 
-    def _best_way(self, option: int) -> tuple[float, Way]:
+    def _best_way(self, option: int) -> tuple[float, Times]:
         """Give the periods in which an option would add least, and how much; infinity for none."""
         held = self._held[self.sets.run_options[option].machine]
         known = self._known_ways.get((held.mark, option))
@@ -270,7 +294,7 @@ class Bench:
             known = self._known_ways[held.mark, option] = self._cheapest_way(option, held)
         return known
 
-    def _cheapest_way(self, option: int, held: _Held) -> tuple[float, Way]:
+    def _cheapest_way(self, option: int, held: _Held) -> tuple[float, Times]:
         one = self.sets.run_options[option]
         side = _SPOT_GANGS if one.option.candidate.on_spot else _FIRM_GANGS
         best, best_usd = (option, ()), math.inf
@@ -283,7 +307,7 @@ class Bench:
                 best, best_usd = (option, tuple(periods.tolist())), usd
         return best_usd, best
 
-    def _change_run(self, way: Way, sign: float) -> None:
+    def _change_run(self, way: Times, sign: float) -> None:
         one = self.sets.run_options[way[0]]
         side = _SPOT_GANGS if one.option.candidate.on_spot else _FIRM_GANGS
         held = self._held[one.machine]

@@ -18,7 +18,8 @@ from broker.domain.policy import Sharing
 from solver.milp.beside import Beside
 from solver.milp.draft import Found
 from solver.milp.drafted import holds, values_of
-from solver.milp.local_search import kinds_by_demand, search
+from solver.milp.local_search import search
+from solver.milp.pairs import ways_by_demand
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
@@ -65,7 +66,7 @@ def _searched(
     if sets.case.workloads.policy.sharing is Sharing.SPLIT:
         return None
     ends_at = clock() + limits.time_limit_s
-    hopes = kinds_by_demand(sets)
+    hopes = ways_by_demand(sets)
     best: Found | None = None
     for number in range(_SEARCHES if len(sets.groups) > _MANY_GROUPS else 1):
         known_usd = math.inf if best is None else best.usd

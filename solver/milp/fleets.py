@@ -6,6 +6,7 @@ from typing import TypeAlias
 import numpy as np
 
 from broker.domain.case import Case, ServingOption
+from broker.domain.pool import Role
 from solver.milp.demands import Demand, whole, with_spare_zone
 from solver.milp.min_up import Ints, fewest_up, slots_up, steady_services
 from solver.milp.sets import Configuration
@@ -62,13 +63,17 @@ def alike_options(
     case: Case, demands: Sequence[Demand]
 ) -> dict[tuple[int, Configuration], list[ServingOption]]:
     """Gather the serving options of each demand by their configuration."""
-    of = {(one.service.name, one.user_region): number for number, one in enumerate(demands)}
+    of = {
+        (one.service.name, one.user_region, one.is_prompts): number
+        for number, one in enumerate(demands)
+    }
     found: dict[tuple[int, Configuration], list[ServingOption]] = {}
     for option in sorted(case.serving, key=_serving_order):
-        number = of.get((option.service, option.user_region))
+        configuration = Configuration.of(option.candidate)
+        is_prompts = configuration.role is Role.PREFILL
+        number = of.get((option.service, option.user_region, is_prompts))
         if number is not None:
-            name = (number, Configuration.of(option.candidate))
-            found.setdefault(name, []).append(option)
+            found.setdefault((number, configuration), []).append(option)
     return found
 
 

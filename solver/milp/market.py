@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from solver.milp.firm_shares import firm_shares
+from solver.milp.pairs import Pairs
 from solver.milp.price_nodes import NodePrices, flat_prices
 from solver.milp.program import Program
 from solver.milp.replica_data import members_usd
@@ -45,6 +46,7 @@ class Market:
         self.sets = sets
         self.flat = flat_prices(sets)
         self.up = [kind.up() for kind in sets.kinds]
+        self.pairs = Pairs.of(sets)
         groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
         for number, group in enumerate(sets.groups):
             groups[group.kind, group.on_spot].append(number)
@@ -76,10 +78,10 @@ class Market:
     def first(self, machines: int) -> Inside:
         """Choose the cheapest kinds of each demand on so many of their cheapest machines."""
         kind_usd = [self.spread(number, self.flat).usd for number in range(len(self.sets.kinds))]
+        ways = self.pairs.ways(np.array(kind_usd))
+        cheapest = first_of(self.pairs.owner.tolist(), ways.usd, most=_FIRST_KINDS)
         chosen: set[int] = set()
-        for number in first_of(
-            [kind.demand for kind in self.sets.kinds], np.array(kind_usd), most=_FIRST_KINDS
-        ):
+        for number in self.pairs.with_partners(cheapest, ways):
             chosen |= self._cheapest(number, machines)
         option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs, self.flat)
         owner = [option.run for option in self.sets.run_options]

@@ -36,14 +36,15 @@ class Rest:
 def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     """Keep what the relaxed plan uses, and a few of the least penalty for each demand and run.
 
-    What an earlier plan chose stays too; then fewer others need to be looked at.
+    So it is for each pool. What an earlier plan chose stays too; then fewer others are looked at.
     """
     is_known = start != NOWHERE
     most_kinds = _PROMISING_KINDS if len(sets.groups) < _MANY_GROUPS else _KINDS_OF_MANY
-    models = [(kind.demand, kind.configuration.gpu) for kind in sets.kinds]
+    sides = [(kind.demand, kind.configuration.role) for kind in sets.kinds]
+    models = [(*sides[at], kind.configuration.gpu) for at, kind in enumerate(sets.kinds)]
     of_model = best_of(models, None, relaxed.kind_penalty_usd, most=_KINDS_OF_A_MODEL)
     kinds = best_of(
-        [kind.demand for kind in sets.kinds],
+        sides,
         relaxed.kind_value,
         np.where(_is_in(of_model, len(sets.kinds)), relaxed.kind_penalty_usd, np.inf),
         most=_BESIDE_A_START if is_known else most_kinds,

@@ -24,10 +24,9 @@ from solver.milp.build import fewest_slots
 from solver.milp.churn import weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.min_up import steady_services
-from solver.milp.sets import Configuration, most_slots
+from solver.milp.sets import Configuration, most_slots, served_as
 from solver.milp.shares import spread_services
 
-_Demand = tuple[str, str]
 _Side = tuple[str, bool]
 
 
@@ -193,15 +192,15 @@ def _replaceable_kinds(
     None of a service that must be spread over providers, as a standalone one has one provider, nor
     of one that pays once for bringing its weights, or whose replicas stay up for a time.
     """
-    best: dict[_Demand, list[_Standalone]] = defaultdict(list)
+    best: dict[tuple[object, ...], list[_Standalone]] = defaultdict(list)
     for one in sorted(standalone, key=_order):
-        best[one.option.service, one.option.user_region].append(one)
+        best[served_as(one.option)].append(one)
     gone = [False] * len(kinds)
     stays: set[int] = set()
     for number, kind in enumerate(kinds):
         if number in stays or kind.any_option.service in kept:
             continue
-        for one in best[kind.any_option.service, kind.any_option.user_region]:
+        for one in best[served_as(kind.any_option)]:
             if one.kind != number and not gone[one.kind] and one.replaces(kind):
                 gone[number] = True
                 stays.add(one.kind)

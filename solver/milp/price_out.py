@@ -10,7 +10,9 @@ options that cost less than their run's dual. At any time
     bound = relaxed cost + Σ_d min(0, least penalty of a kind of d)
         + Σ_j min(0, least penalty of an option of run j)
 
-holds for all, as each demand has exactly one kind, and each run one option.
+holds for all, as each demand has exactly one kind, and each run one option. Where pools may serve a
+demand, a kind of one pool counts with the cheapest of the other pool that it may be used with: what
+joins them has no price of its own, as that cancels in each such pair.
 
 Where the market is large, like hours are added up (see `coarse`): the duals of a row are those of
 the rows that it is the sum of, so price all the same. A few clusters of hours say what is worth to
@@ -252,6 +254,7 @@ def _priced_kinds(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
     position = {_name(kind): number for number, kind in enumerate(duals.program.sets.kinds)}
     demand_usd = duals.of("kind_limit")
     value, penalty = np.zeros(len(sets.kinds)), np.zeros(len(sets.kinds))
+    inside = np.full(len(sets.kinds), -np.inf)
     beside = np.zeros(len(sets.groups))
     used = []
     for number, kind in enumerate(sets.kinds):
@@ -262,12 +265,13 @@ def _priced_kinds(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
         if at is not None:
             value[number] = duals.solved.kind_value[at]
             if groups <= duals.inside.groups:
-                penalty[number] = max(penalty[number], duals.solved.kind_penalty_usd[at])
+                inside[number] = duals.solved.kind_penalty_usd[at]
         for group, usd in spread.beside_usd.items():
             beside[group] = usd
         used.append(groups)
-    owner = np.array([kind.demand for kind in sets.kinds], dtype=np.int64)
-    return _Priced(owner, value, penalty, tuple(used), beside)
+    ways = market.pairs.ways(penalty, inside)
+    together = (own | used[other] for own, other in zip(used, ways.partner, strict=True))
+    return _Priced(market.pairs.owner, value, ways.usd, tuple(together), beside)
 
 
 def _priced_options(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:

@@ -12,7 +12,7 @@ from solver.milp.churn import staying, weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.fleets import rates_of
 from solver.milp.min_up import steady_services
-from solver.milp.sets import Configuration
+from solver.milp.sets import Configuration, served_as
 from solver.milp.shares import spread_services
 from solver.milp.zones import spread_places
 
@@ -98,7 +98,7 @@ def _profiles(case: Case) -> dict[str, _Profile]:
     steady = steady_services(case)
     spread, zones = spread_services(case), spread_places(case)
     for serving in case.serving:
-        served = (serving.service, serving.user_region, str(serving.on_spot))
+        served = (*_served_as(serving), str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
         if serving.service in spread:
             profiles[serving.machine].cloud = zones[serving.machine]
@@ -107,6 +107,12 @@ def _profiles(case: Case) -> dict[str, _Profile]:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)
     return profiles
+
+
+def _served_as(option: ServingOption) -> _Key:
+    """Name what an option serves; one in a pool is like those of the same pool and class alone."""
+    service, user_region, role, pool = served_as(option)
+    return (service, user_region) if role is None else (service, user_region, role, str(pool))
 
 
 def outlives(offer: Offer, case: Case) -> bool:

@@ -14,14 +14,19 @@ _DECIDED = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The columns of each answer, of which a plan has exactly one; `is_run` of where a run is."""
+    """The columns of each answer, of which a plan has exactly one; `is_run` of where a run is.
+
+    An answer without columns is that none of the others is true.
+    """
 
     answers: tuple[Ints, ...]
     is_run: bool
 
     def shares(self, values: Floats) -> Floats:
         """Give how much of each answer a relaxed plan has."""
-        return np.array([values[one].sum() for one in self.answers])
+        shares = np.array([values[one].sum() for one in self.answers])
+        nothing = np.array([not len(one) for one in self.answers])
+        return np.where(nothing, 1 - shares.sum(), shares)
 
 
 Answers = tuple[frozenset[int], ...]
@@ -42,9 +47,16 @@ def questions_of(program: Program) -> tuple[Question, ...]:
         Question(tuple(columns.option_used.at(np.array(own)) for own in at.values()), is_run=True)
         for _, at in sorted(places.items())
     ]
+    none_of_them = np.zeros(0, dtype=np.int64)
     demands = [
-        Question(tuple(columns.kind_used.at(np.array([one])) for one in own), is_run=False)
-        for _, own in sorted(kinds.items())
+        Question(
+            (
+                *(columns.kind_used.at(np.array([one])) for one in own),
+                *((none_of_them,) if sets.demands[demand].is_prompts else ()),
+            ),
+            is_run=False,
+        )
+        for demand, own in sorted(kinds.items())
     ]
     return (*runs, *demands)
 

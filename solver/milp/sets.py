@@ -17,6 +17,7 @@ from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer
+from broker.domain.pool import PoolClass, Role
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow
 from solver.milp.demands import Demand
@@ -115,24 +116,35 @@ class Level:
 class Configuration:
     """What makes replicas alike: the GPU model, the number format, and the layout.
 
-    On a slice, the model is that of the slice, and `part` is what it takes of a GPU.
+    On a slice, the model is that of the slice, and `part` is what it takes of a GPU. Replicas of
+    pools are alike in one `pool` alone, and `role` is what they do there.
     """
 
     gpu: str
     precision: Precision
     layout: Layout
     part: Fraction = field(default=Fraction(1), repr=False)
+    role: Role | None = field(default=None, repr=False)
+    pool: PoolClass | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, candidate: ServingCandidate) -> Self:
         """Read it off a candidate."""
         part = candidate.gpu_slice.gpu_share if candidate.gpu_slice else Fraction(1)
-        return cls(candidate.gpu, candidate.precision, candidate.layout, part)
+        role = None if candidate.pool is None else candidate.pool.role
+        model, layout, pool = candidate.gpu, candidate.layout, candidate.pool_class
+        return cls(model, candidate.precision, layout, part, role, pool)
 
     @property
     def gpus(self) -> float:
         """Count the GPUs of a replica; quarters and halves of one are floats without error."""
         return self.layout.gpus if self.part == 1 else float(self.layout.gpus * self.part)
+
+
+def served_as(option: ServingOption) -> tuple[str, str, Role | None, PoolClass | None]:
+    """Name what an option may stand in for: a demand, and of pools the same pool and class."""
+    one = Configuration.of(option.candidate)
+    return (option.service, option.user_region, one.role, one.pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +307,11 @@ class Sets:
 
 
 def has_hopeless_workload(sets: Sets) -> bool:
-    """Say whether a demand has no group, or a run no option that finishes in its window."""
+    """Say whether a demand has no group, or a run no option that finishes in its window.
+
+    Prompts need none of their own.
+    """
     served = {group.demand for group in sets.groups}
+    asked = {number for number, one in enumerate(sets.demands) if not one.is_prompts}
     done = {option.run for option in sets.run_options}
-    return len(served) < len(sets.demands) or len(done) < len(sets.runs)
+    return not asked <= served or len(done) < len(sets.runs)

@@ -1,12 +1,14 @@
 """Disaggregated serving: prompts on one pool of GPUs, answers on another, the cache sent between.
 
-    prefill rate  = 1 / step(0, prompt)                    one prompt after another
+    prefill rate  = load / step(0, prompt)                 one prompt after another
     decode rate   = N / (output × step(N, no prompts))     N that memory and pace allow
     transfer      = cache of the prompt / link between the pools
 
 A pool's GPUs may be of another model than the other's. Pools are balanced where prefill replicas ×
-prefill rate equals decode replicas × decode rate. Ignores layer-wise transfer that hides behind
-the prefill (so the transfer counts in full) and misses of the router.
+prefill rate equals decode replicas × decode rate. A prompt's cache stays where it was made until it
+is sent, so that a prefill replica holds those in work and those on their way. Ignores layer-wise
+transfer that hides behind the prefill (so the transfer counts in full), queues for the link, and
+misses of the router.
 """
 
 import math
@@ -37,11 +39,15 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class PrefillPool:
-    """One replica that only prefills: requests per second within the first token's limit."""
+    """One replica that only prefills: requests per second within the first token's limit.
+
+    `sequences` are those whose cache it holds, each rank for itself, as the percentile meets them.
+    """
 
     requests_per_s: float
     ttft_s: float
     transfer_s: float
+    sequences: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,10 @@ def transfer_s(replica: Replica, request: Request, *, link_gb_per_s: float) -> f
 def prefill_pool(
     replica: Replica, request: Request, sent_s: float, *, limits: Limits, pessimism: Pessimism
 ) -> PrefillPool:
-    """Find the largest rate of prompts whose first token comes in time, transfer included."""
+    """Find the largest rate of prompts that memory holds and whose first token comes in time.
+
+    The transfer counts as part of the time to the first token.
+    """
     facts = step_facts(
         replica, input_tokens=request.input_tokens, output_tokens=request.output_tokens
     )
@@ -116,10 +125,15 @@ def prefill_pool(
     rest = residual_s(mean_s=own, squared_variation=0.0, dispersion=dispersion)
     waits = wait_s(utilization=load, residual=rest, share=limits.ttft_share)
     first = (own + np.asarray(waits)) * pessimism.ttft_factor + sent_s
-    kept = np.flatnonzero(first <= limits.ttft_s)
+    kv_gib = sequence_gib(replica, tokens=request.input_tokens)
+    held = sequences_at(
+        mean=load * (1 + sent_s / own), share=limits.ttft_share, dispersion=dispersion
+    )
+    fits = np.asarray(held) <= room(replica).max_sequences(kv_gib)
+    kept = np.flatnonzero((first <= limits.ttft_s) & fits)
     place = int(kept[-1]) if kept.size else 0
-    rate = float(load[place]) / own if kept.size else 0.0
-    return PrefillPool(requests_per_s=rate, ttft_s=float(first[place]), transfer_s=sent_s)
+    rate = float(load[place]) / own * replica.split.attention_data if kept.size else 0.0
+    return PrefillPool(rate, float(first[place]), sent_s, float(np.asarray(held)[place]))
 
 
 def decode_pool(

@@ -59,6 +59,29 @@ def serving_trust(replica: Replica) -> Trust:
     )
 
 
+def pool_trust(replica: Replica) -> Trust:
+    """Judge a replica that only prefills, or only decodes: no measurements of such are known.
+
+    Each figure has the wider of two bands, that of the replica as it is and that of a new kind.
+    """
+    _, doubts = scope_of(replica)
+    of = {metric: _widest(replica, metric) for metric in (Metric.RATE, Metric.TTFT, Metric.TPOT)}
+    return Trust(
+        label=Label.ESTIMATED,
+        band=of[Metric.RATE],
+        pessimism=Pessimism(
+            ttft_factor=of[Metric.TTFT].high_factor, tpot_factor=of[Metric.TPOT].high_factor
+        ),
+        doubts=("no public measurements of pools that only prefill or decode", *doubts),
+    )
+
+
+def _widest(replica: Replica, metric: Metric) -> ErrorBand:
+    own = band_of(replica, metric)
+    low, high = BANDS[metric, Scope.NEW_KIND, replica.model.is_moe]
+    return ErrorBand(low_factor=min(own.low_factor, low), high_factor=max(own.high_factor, high))
+
+
 def band_of(replica: Replica, metric: Metric) -> ErrorBand:
     """Give the 90 % band of one metric of a replica, as factors on the estimate."""
     scope, _ = scope_of(replica)

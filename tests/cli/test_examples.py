@@ -10,6 +10,7 @@ NAMES = [
     "7b-small-team.yaml",
     "company.yaml",
     "growing-app.yaml",
+    "long-prompts.yaml",
     "regulated-hospital.yaml",
     "research-group.yaml",
     "small-models.yaml",

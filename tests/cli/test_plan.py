@@ -19,6 +19,7 @@ from broker.domain.plan import Plan, Status
 
 SMALL_EXAMPLES = [
     "13b-smallest-card",
+    "long-prompts",
     "regulated-hospital",
     "research-group",
     "small-models",

@@ -94,9 +94,10 @@ Kind = tuple[str, tuple[float, ...]]
 
 
 def kind_of(option: ServingOption) -> Kind:
-    """Name the kind of an option: its layout, and the rates that its replicas count with."""
-    rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
-    return (option.candidate.laid_out, rates)
+    """Name the kind of an option: its layout and format, and the rates of its replicas."""
+    one = option.candidate
+    rates = tuple(rate.requests_per_s for rate in one.rates)
+    return (f"{one.gpu} {one.precision} {one.laid_out}", rates)
 
 
 def kinds_of(options: list[ServingOption]) -> list[tuple[ServingOption, ...]]:

@@ -116,10 +116,10 @@ def join_rising(
     egress: dict[Counts, float] = {}
     for slot in rising_slots(tiny, frontiers):
         following: dict[tuple[Counts, Counts], float] = {}
-        for usd, served, (fleet,) in frontiers[slot]:
+        for usd, served, fleets in frontiers[slot]:
             here = full(tiny, served, nodes)
-            larger = tuple(count for _, count in fleet)
-            egress[larger] = sum(brought(fleet))
+            larger = tuple(count for fleet in fleets for _, count in fleet)
+            egress[larger] = sum(sum(brought(fleet)) for fleet in fleets)
             for (smaller, filled), cost in states.items():
                 if all(few <= many for few, many in zip(smaller, larger, strict=False)):
                     so_far = tuple(a + b for a, b in zip(filled, here, strict=True))
@@ -138,14 +138,17 @@ def join_rising(
 
 
 def rising_slots(tiny: Tiny, frontiers: list[list[Way]]) -> list[int]:
-    """List the slots by the load of the one service, the least first.
+    """List the slots by the load of the services, which have the same one, the least first.
 
     Where replicas stay up for a time, it is by their number, which is that of all ways of a slot.
     """
-    (service,) = tiny.case.workloads.services
-    load = load_requests_per_s(service, tiny.case.workloads.horizon)
-    if not service.min_up_time:
+    horizon = tiny.case.workloads.horizon
+    services = tiny.case.workloads.services
+    load, *others = (load_requests_per_s(one, horizon) for one in services)
+    assert all(one == load for one in others)
+    if not any(one.min_up_time for one in services):
         return sorted(range(tiny.slots), key=load.__getitem__)
+    assert not others
     counts = [
         min((sum(count for _, count in fleets[0]) for _, _, fleets in ways), default=0)
         for ways in frontiers

@@ -8,6 +8,7 @@ from broker.alerts.night import Night
 from broker.alerts.phrases import adopt, instant, replan
 from broker.domain.alert import Alert, AlertKind
 from broker.domain.plan import Plan, ServingAssignment, ServingStep
+from broker.domain.pool import Role
 from broker.domain.traffic import load_requests_per_s, pinned
 from broker.domain.workload import Service
 
@@ -61,11 +62,16 @@ def _fills(plan: Plan, service: Service, now: datetime) -> Sequence[_Fill]:
 
 
 def _capacity_per_s(service: Service, mine: Sequence[ServingAssignment], at: datetime) -> float:
-    return sum(
-        _answered_per_s(service, one, step)
-        for one in mine
-        for step in one.steps
-        if step.from_at <= at < step.to_at
+    """Give what can be answered: of pools for prompts and answers, what the lesser one carries."""
+    return min(
+        sum(
+            _answered_per_s(service, one, step)
+            for one in mine
+            if one.candidate.does(role)
+            for step in one.steps
+            if step.from_at <= at < step.to_at
+        )
+        for role in Role
     )
 
 

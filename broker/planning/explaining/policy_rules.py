@@ -28,7 +28,10 @@ def all_rules(
 ) -> tuple[Rule, ...]:
     """List every rule of a workloads file that has a looser value, those of the policy first."""
     found = [*_quotas(workloads), *_policy(workloads.policy, offers)]
-    if not any(one.availability.spare_zone or one.min_up_time for one in workloads.services):
+    if not any(
+        one.availability.spare_zone or one.min_up_time or one.disaggregated
+        for one in workloads.services
+    ):
         found.append(_groups(workloads.policy))
     if not any(one.isolated_for for one in workloads.inventory):
         found.extend(

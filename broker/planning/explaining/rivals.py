@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from broker.domain.candidate import ServingCandidate
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, ServingAssignment, TrainingAssignment
+from broker.domain.pool import PoolClass, Role
 from broker.exports.lines import Line
 
 Work = ServingAssignment | TrainingAssignment
@@ -86,6 +88,8 @@ def _serving_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
     for option in case.serving:
         if (option.service, option.user_region) != (work.service, work.user_region):
             continue
+        if _pool_of(option.candidate) != _pool_of(work.candidate):
+            continue  # a pool only does its part, and only fits to the other pool of its class
         rates = [rate.requests_per_s for rate in option.candidate.rates]
         if not all(rates):
             continue  # it carries some size classes only, so it has no price per request
@@ -95,6 +99,10 @@ def _serving_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:
             nodes_usd = offer.effective_usd_per_hour * part.numerator / part.denominator
             hourly = nodes_usd + option.storage_usd_per_hour
             yield offer.key, hourly * Decimal(repr(seconds)) / 3600
+
+
+def _pool_of(candidate: ServingCandidate) -> tuple[Role | None, PoolClass | None]:
+    return (None if candidate.pool is None else candidate.pool.role, candidate.pool_class)
 
 
 def _training_units(work: Work, case: Case) -> Iterator[tuple[str, Decimal]]:

@@ -33,7 +33,8 @@ _LONGER = (1.25, 1.5, 2, 3, 4)
 def service_rules(number: int, service: Service) -> Iterator[Rule]:
     """List the rules of a service that have a looser value."""
     path, place = f"services.{service.name}", f"services.{number}"
-    yield from _spot(path, place, service)
+    if not service.disaggregated:
+        yield from _spot(path, place, service)
     yield _objective(path, place, "ttft", (service.slo.ttft, _TTFT_STEP))
     yield _objective(path, place, "tpot", (service.slo.tpot, _TPOT_STEP))
     spare, least = service.availability.spare_replicas, service.min_replicas

@@ -23,6 +23,7 @@ from broker.domain.plan import (
     Term,
     TrainingAssignment,
 )
+from broker.domain.pool import Role
 from broker.domain.surcharge import paid_by_key
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 from broker.planning.nightly.data_window import storage_lines
@@ -180,6 +181,10 @@ def _remeasured(one: TrainingAssignment, case: Case) -> TrainingAssignment:
     return one
 
 
+def _role_of(one: ServingAssignment) -> Role | None:
+    return None if one.candidate.pool is None else one.candidate.pool.role
+
+
 def _rerouted(plan: Plan, case: Case) -> Plan:
     """Share tonight's load out among the groups as they share the plan's."""
     facts = gather(plan, case, snapshot=None, workloads_sha256=None)
@@ -191,9 +196,11 @@ def _rerouted(plan: Plan, case: Case) -> Plan:
         for region in service.users:
             groups = facts.groups_of(service.name, region)
             needed = facts.needed_requests_per_s(service, region)
-            for group, share in zip(groups, _shares(groups, needed), strict=True):
-                steps = _steps(group.replicas, share * needed, starts)
-                serving.append(written[id(group)].model_copy(update={"steps": steps}))
+            for role in (None, *Role):
+                own = [one for one in groups if _role_of(one.assignment) is role]
+                for group, share in zip(own, _shares(own, needed) if own else (), strict=True):
+                    steps = _steps(group.replicas, share * needed, starts)
+                    serving.append(written[id(group)].model_copy(update={"steps": steps}))
     return plan.model_copy(update={"serving": tuple(serving)})
 
 

@@ -21,6 +21,7 @@ from solver.milp.constraints.new_commitments import new_commitments
 from solver.milp.constraints.one_kind import one_kind
 from solver.milp.constraints.peak_replicas import peak_replicas
 from solver.milp.constraints.plan_share import plan_share
+from solver.milp.constraints.pools_together import pools_together
 from solver.milp.constraints.provider_share import provider_share
 from solver.milp.constraints.quota import quota
 from solver.milp.constraints.replica_rate import replica_rate
@@ -53,6 +54,7 @@ CONSTRAINTS = (
     kind_limit,
     kind_link,
     one_kind,
+    pools_together,
     min_replicas,
     fewest_replicas,
     spot_share,

@@ -11,6 +11,7 @@ from command_line import Solve
 from broker.clock import system_clock
 from broker.domain.offer import Fabric, Link, Offer, PriceKind
 from broker.domain.plan import Plan, SolveSettings, Status
+from broker.domain.pool import Role
 from broker.examples.catalog import examples
 from broker.planning.catalog_view import CatalogSource, CatalogView
 from broker.planning.plans import plan_workloads, verify_plan
@@ -130,6 +131,17 @@ def test_committed_nodes_of_the_company_serve_and_train(plan_of: Callable[[str],
 def test_a_small_team_commits_to_nothing(plan_of: Callable[[str], Plan]) -> None:
     plan = plan_of("7b-small-team.yaml")
     assert {one.price_kind for one in plan.purchases} <= {PriceKind.ON_DEMAND, PriceKind.SPOT}
+
+
+def test_long_prompts_are_read_and_answered_on_different_gpus(
+    plan_of: Callable[[str], Plan],
+) -> None:
+    plan = plan_of("long-prompts.yaml")
+    pools = {one.candidate.pool.role: one for one in plan.serving if one.candidate.pool}
+    assert {role: one.candidate.gpu for role, one in pools.items()} == {
+        Role.PREFILL: "H100-SXM",
+        Role.DECODE: "H200-SXM",
+    }
 
 
 def test_two_small_examples_buy_in_every_way_there_is(plan_of: Callable[[str], Plan]) -> None:

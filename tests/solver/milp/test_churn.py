@@ -55,7 +55,8 @@ from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.drafted import holds, values_of
 from solver.milp.dump import lines, term_lines
-from solver.milp.local_search import kinds_by_demand, search
+from solver.milp.local_search import search
+from solver.milp.pairs import ways_by_demand
 from solver.milp.program import build_program
 from solver.milp.sets import Sets, has_hopeless_workload
 
@@ -283,7 +284,7 @@ def test_the_search_counts_moved_nodes_as_the_program_does() -> None:
         program = program_of(with_workloads(of, changes))
         if has_hopeless_workload(program.sets):
             continue
-        found = search(program.sets, kinds_by_demand(program.sets), seed=0, ends_at=math.inf)
+        found = search(program.sets, ways_by_demand(program.sets), seed=0, ends_at=math.inf)
         if found is None or not holds(program, values_of(program, found)):
             continue  # a rule that several machines share: the program has to plan it
         values = values_of(program, found)

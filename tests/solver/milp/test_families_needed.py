@@ -12,6 +12,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from churn_cases import BOLT, replicas
+from pool_cases import large_and_small
 from random_cases import handover_case, month_case, random_case
 from savings_cases import rate, two_thirds
 from solving import EXACT, assembled, objective_usd, program_of, same_cost, solution_of
@@ -254,6 +255,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     ),
     "shared_stock": _one_node_in_stock,
     "provider_share": _two_providers,
+    "pools_together": lambda: large_and_small(2),
     "min_zones": _two_zones,
     "zone_loss": lambda: _two_zones(spare_zone=True),
     "block_limit": _blocks_that_overlap,

@@ -15,8 +15,9 @@ from solver.milp.build import build_sets
 from solver.milp.cheapest import cheapest_groups
 from solver.milp.draft import Bench, Found
 from solver.milp.drafted import holds, values_of
-from solver.milp.local_search import kinds_by_demand, search
+from solver.milp.local_search import search
 from solver.milp.machine_costs import MachineCosts, Usage
+from solver.milp.pairs import ways_by_demand
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.run_slots import run_ways
 from solver.milp.sets import Sets
@@ -32,7 +33,7 @@ SEEDS = [
 
 
 def found_in(sets: Sets, seed: int = 0) -> Found | None:
-    return search(sets, kinds_by_demand(sets), seed=seed, ends_at=math.inf)
+    return search(sets, ways_by_demand(sets), seed=seed, ends_at=math.inf)
 
 
 def with_choice_of(program: Program, found: Found) -> float:
@@ -136,10 +137,10 @@ def test_a_run_takes_the_cheapest_slots_in_one_piece_or_several() -> None:
 def test_a_draft_costs_what_the_program_says_however_it_came_about(seed: int) -> None:
     program = build_program(build_sets(random_case(seed)))
     sets = program.sets
-    hopes = kinds_by_demand(sets)
+    hopes = ways_by_demand(sets)
     draw = random.Random(seed)  # noqa: S311 - a test's draws, no secret
     bench = Bench(sets)
-    if not all(bench.place(demand, kinds[0]) for demand, kinds in hopes.items()):
+    if not all(bench.serve(demand, ways[0]) for demand, ways in hopes.items()):
         return
     if not all(bench.do(run) for run in range(len(sets.runs))) or program.columns.over_usd.size:
         return  # a search looks at no budget
@@ -147,7 +148,7 @@ def test_a_draft_costs_what_the_program_says_however_it_came_about(seed: int) ->
         before = bench.saved()
         for demand in hopes:
             bench.remove(demand)
-            assert bench.place(demand, draw.choice(hopes[demand]), noise=draw.random)
+            assert bench.serve(demand, draw.choice(hopes[demand]), noise=draw.random)
             bench.move(demand, slice(0, 1), draw.choice(bench.members[bench.draft.kinds[demand]]))
         for run in range(len(sets.runs)):
             bench.undo(run)

@@ -37,6 +37,7 @@ ELSEWHERE = {
     "zone_loss": "test_zone_loss.py",
     "plan_share": "test_plan_share.py",
     "tenant_limit": "test_tenants.py",
+    "pools_together": "test_pools_together.py",
     **dict.fromkeys(("savings_nodes", "savings_promise", "savings_steady"), "test_savings.py"),
     **dict.fromkeys(("committed_share", "idle_nodes", "commitment_use"), "test_targets.py"),
 }

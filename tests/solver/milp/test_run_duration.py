@@ -15,8 +15,9 @@ from broker.domain.plan import Status
 from broker.verification.check import check
 from solver.milp.build import build_sets
 from solver.milp.dump import lines
-from solver.milp.local_search import kinds_by_demand, search
+from solver.milp.local_search import search
 from solver.milp.optimize import optimize
+from solver.milp.pairs import ways_by_demand
 from solver.milp.solve import Limits
 
 EXACT = Limits(gap_fraction=0.0, time_limit_s=20)
@@ -71,7 +72,7 @@ def test_a_run_that_takes_longer_than_it_may_has_no_plan() -> None:
 
 def test_the_search_keeps_pieces_together() -> None:
     sets = build_sets(week(max_duration="6 d"))
-    found = search(sets, kinds_by_demand(sets), seed=0, ends_at=float("inf"))
+    found = search(sets, ways_by_demand(sets), seed=0, ends_at=float("inf"))
     assert found is not None
     ((_, up),) = found.draft.runs.values()
     assert max(up) - min(up) < 6

@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from changed_cases import with_workloads
+from pool_cases import large_and_small
 from solving import assembled, solved
 from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
@@ -125,3 +127,22 @@ def test_a_commitment_that_was_bought_carries_on_when_nobody_sells_it_any_more()
     left = tonight(demand())
     assert reasons(plan, left) == (f"{reserved.key} is not offered any more",)
     assert reasons(plan, left, bought=line) == ()
+
+
+def test_pools_go_on_as_far_as_the_lesser_of_them_carries_the_load() -> None:
+    """One replica reads 4 requests/s and two write 2 each; the day asks for 4 all along."""
+    given = large_and_small(2)
+    in_force = assembled(given, solved(given))
+
+    def asked(mean: float) -> Case:
+        more = {"services.0.traffic.requests_per_s.mean": mean}
+        return with_workloads(given, more | {"services.0.traffic.requests_per_s.peak": mean})
+
+    def told(of: Case) -> tuple[str, ...]:
+        window = window_from(in_force.workloads.horizon.start, of.workloads.horizon)
+        known = frozenset(one.key for one in of.offers)
+        return why_not_on(in_force, of, window, known=known, bought=frozenset())
+
+    assert told(given) == ()
+    assert told(asked(3.5)) == ()
+    assert told(asked(4.5)) != ()
