@@ -66,9 +66,7 @@ def build_sets(case: Case) -> Sets:
     like = _Alike(demands, [one for own in windows.values() for one in own], list(fleets.values()))
     periods = _periods(case, slots, like)
     firsts = [period.slots[0] for period in periods]
-    demands = tuple(
-        replace(one, load_requests_per_s=one.load_requests_per_s[:, firsts]) for one in demands
-    )
+    demands = _in_periods(demands, firsts)
     machines = _machines(case, [slots[first] for first in firsts])
     position = {machine.key: number for number, machine in enumerate(machines)}
     committed = _committed(case, machines, [slots[first] for first in firsts], periods)
@@ -97,6 +95,12 @@ def build_sets(case: Case) -> Sets:
         handovers=handovers(case.workloads, periods, demands, groups),
         plans=plans,
         plan_rates=plan_rates,
+    )
+
+
+def _in_periods(demands: Sequence[Demand], firsts: Sequence[int]) -> tuple[Demand, ...]:
+    return tuple(
+        replace(one, load_requests_per_s=one.load_requests_per_s[:, firsts]) for one in demands
     )
 
 
