@@ -8,7 +8,7 @@ left is to place the choice in whole nodes.
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,7 @@ _CHOICE_GAP = 0.25
 _SHORTEST_S = 1.0
 _LARGEST_GAP = 0.99
 _SEARCHES = 3
+_MORE_SEARCHES = 12
 _MANY_GROUPS = 300
 """Where there is so much to choose from, one search may miss by some percent what another finds."""
 
@@ -62,29 +63,45 @@ def first_plan(
 def _searched(
     program: Program, limits: Limits, enough_usd: float, clock: Monotonic
 ) -> Floats | None:
+    is_large = len(program.sets.groups) > _MANY_GROUPS
+    seeds = range(limits.seed, limits.seed + (_SEARCHES if is_large else 1))
+    ends_at = clock() + limits.time_limit_s
+    best: tuple[float, Floats | None] = (math.inf, None)
+    for found in _drafts(program, seeds, ends_at, enough_usd=enough_usd, clock=clock):
+        if found.usd < best[0]:
+            best = found.usd, values_of(program, found)
+    return best[1] if best[1] is not None and holds(program, best[1]) else None
+
+
+def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[Floats]:
+    """Search with other seeds than a first plan was found with, until the time is up.
+
+    Where there is little to choose from, nothing better is to be found.
+    """
+    if len(program.sets.groups) > _MANY_GROUPS:
+        first = limits.seed + _SEARCHES
+        seeds = range(first, first + _MORE_SEARCHES)
+        ends_at = clock() + limits.time_limit_s
+        for found in _drafts(program, seeds, ends_at, enough_usd=0.0, clock=clock):
+            values = values_of(program, found)
+            if holds(program, values):
+                yield values
+
+
+def _drafts(
+    program: Program, seeds: Iterable[int], ends_at: float, *, enough_usd: float, clock: Monotonic
+) -> Iterator[Found]:
+    """Search with one seed after the other, until a plan costs enough or the time is up."""
     sets = program.sets
     if sets.case.workloads.policy.sharing is Sharing.SPLIT:
-        return None
-    ends_at = clock() + limits.time_limit_s
-    hopes = ways_by_demand(sets)
-    best: Found | None = None
-    for number in range(_SEARCHES if len(sets.groups) > _MANY_GROUPS else 1):
-        known_usd = math.inf if best is None else best.usd
-        if known_usd <= enough_usd or (number and clock() >= ends_at):
-            break
-        found = search(
-            sets,
-            hopes,
-            seed=limits.seed + number,
-            ends_at=ends_at,
-            enough_usd=enough_usd,
-            clock=clock,
-        )
-        best = found if found is not None and found.usd < known_usd else best
-    if best is None:
-        return None
-    values = values_of(program, best)
-    return values if holds(program, values) else None
+        return
+    ways = ways_by_demand(sets)
+    for seed in seeds:
+        found = search(sets, ways, seed=seed, ends_at=ends_at, enough_usd=enough_usd, clock=clock)
+        if found is not None:
+            yield found
+        if found is None or found.usd <= enough_usd or clock() >= ends_at:
+            return
 
 
 def choose_and_place(

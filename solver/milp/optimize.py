@@ -22,7 +22,7 @@ from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
 from solver.milp.extract_churn import churn_cost_lines
-from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
+from solver.milp.first_plan import first_plan, is_plan, searched_on, with_kinds_of
 from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
 from solver.milp.narrow import possible, promising
@@ -269,12 +269,22 @@ def _closed_in(
 
 
 def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
-    """Place the kinds and run options of a plan as is cheapest."""
+    """Place the kinds and run options of a plan as is cheapest; meanwhile, search on."""
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
     best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    values = known.solution.values
-    placed = solve_model(with_kinds_of(known.program, values), limits, values, best_only)
-    return _better(known, _Known(known.program, placed)) if is_plan(placed) else known
+    program, values = known.program, known.solution.values
+    fixed = with_kinds_of(program, values)
+    placing = Beside(lambda: solve_model(fixed, limits, values, best_only))
+    others = searched_on(
+        program, limits, lambda: math.inf if watch.is_ended() else time.monotonic()
+    )
+    for other in others:
+        known = _better(known, _Known(program, Solution(Outcome.FEASIBLE, other, 0.0)))
+        watch.saw(best_usd=known.usd)
+    placed = placing.result()
+    if placed is None or not is_plan(placed):
+        return known
+    return _better(known, _Known(program, placed))
 
 
 def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tuple[_Known, float]:
