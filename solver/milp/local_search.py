@@ -22,6 +22,8 @@ _STEPS_A_CHOICE = 60
 """Where there is little to choose from, it is soon tried."""
 _HOT, _COLD = 0.1, 1e-3
 """How much dearer a step may be that is kept, as a share of the cost: at first, and at last."""
+_LOOKS_EVERY = 500
+_NO_END = 1_000_000_000
 _NOISE = (0.0, 0.3, 1.0)
 _GAIN = 1e-7
 _POOLS_LAST = 0.4
@@ -53,11 +55,14 @@ def search(
         return None
     draw = random.Random(seed)  # noqa: S311 - a search, not a secret
     best, best_state = bench.usd, bench.saved()
-    steps = _steps(sets)
+    most_steps = steps = _steps(sets)
     at_first, turns_at = _without_pools(hopes), _turn(clock(), ends_at)
-    for number in range(steps):
-        if best <= enough_usd or clock() > ends_at:
-            break
+    number, looked_at = 0, clock()
+    while number < steps and best > enough_usd and clock() <= ends_at:
+        if number and number % _LOOKS_EVERY == 0:
+            looked_at, before_that = clock(), looked_at
+            steps = min(most_steps, number + _in_time(ends_at - looked_at, looked_at - before_that))
+        number += 1
         before, was = bench.saved(), bench.usd
         warmth = best * _HOT * (_COLD / _HOT) ** (number / steps)
         is_early = number < (1 - _POOLS_LAST) * steps and clock() < turns_at
@@ -75,6 +80,13 @@ def _steps(sets: Sets) -> int:
         _STEPS_A_WORKLOAD * (len(sets.demands) + len(sets.runs)),
         _STEPS_A_CHOICE * (len(sets.groups) + len(sets.run_options)),
     )
+
+
+def _in_time(left_s: float, took_s: float) -> int:
+    """Count the steps that there is time for, so that the last ones are cold: by the last ones."""
+    if took_s <= 0 or math.isinf(left_s):
+        return _NO_END
+    return max(1, int(_LOOKS_EVERY * left_s / took_s))
 
 
 def _turn(now: float, ends_at: float) -> float:

@@ -46,6 +46,8 @@ _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
 _WORTH = 0.1
 """Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
+_MOST_PLACED = 5_000_000
+"""Of more coefficients than this HiGHS reads for minutes, in gigabytes."""
 _FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
@@ -271,20 +273,27 @@ def _closed_in(
 def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
     """Place the kinds and run options of a plan as is cheapest; meanwhile, search on."""
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    program, values = known.program, known.solution.values
-    fixed = with_kinds_of(program, values)
-    placing = Beside(lambda: solve_model(fixed, limits, values, best_only))
-    others = searched_on(
-        program, limits, lambda: math.inf if watch.is_ended() else time.monotonic()
-    )
-    for other in others:
+    program = known.program
+    placing = Beside(lambda: _placed(known, limits, watch))
+
+    def now() -> float:
+        return math.inf if watch.is_ended() else time.monotonic()
+
+    for other in searched_on(program, limits, now):
         known = _better(known, _Known(program, Solution(Outcome.FEASIBLE, other, 0.0)))
         watch.saw(best_usd=known.usd)
     placed = placing.result()
-    if placed is None or not is_plan(placed):
-        return known
-    return _better(known, _Known(program, placed))
+    return known if placed is None else _better(known, _Known(program, placed))
+
+
+def _placed(known: _Known, limits: Limits, watch: Watch) -> Solution | None:
+    """Let HiGHS place what is known, where it can read that much; None where it has no plan."""
+    if known.program.entries > _MOST_PLACED:
+        return None
+    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
+    values = known.solution.values
+    placed = solve_model(with_kinds_of(known.program, values), limits, values, best_only)
+    return placed if is_plan(placed) else None
 
 
 def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tuple[_Known, float]:

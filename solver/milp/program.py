@@ -13,6 +13,9 @@ from solver.milp.rows import Rows, merged
 from solver.milp.sets import Floats, Sets
 from solver.milp.variables import Columns, build_columns
 
+_AT_A_TIME = 1_000_000
+"""A list holds an object for each number, so it is made for a part of them at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -22,6 +25,11 @@ class Program:
     columns: Columns
     families: tuple[Rows, ...]
     terms: tuple[TermCost, ...]
+
+    @property
+    def entries(self) -> int:
+        """Count the coefficients."""
+        return sum(len(family.entries.row) for family in self.families)
 
     @property
     def cost(self) -> Floats:
@@ -73,6 +81,9 @@ def add_rows(proto: model_pb2.ModelProto, families: Sequence[Rows]) -> None:
     if not families:
         return
     row, column, value = merged(families)
-    proto.linear_constraint_matrix.row_ids.extend((row + first).tolist())
-    proto.linear_constraint_matrix.column_ids.extend(column.tolist())
-    proto.linear_constraint_matrix.coefficients.extend(value.tolist())
+    matrix = proto.linear_constraint_matrix
+    for start in range(0, len(row), _AT_A_TIME):
+        part = slice(start, start + _AT_A_TIME)
+        matrix.row_ids.extend((row[part] + first).tolist())
+        matrix.column_ids.extend(column[part].tolist())
+        matrix.coefficients.extend(value[part].tolist())

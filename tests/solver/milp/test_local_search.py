@@ -1,5 +1,6 @@
 """The search for a first plan: what it finds is a plan, at the price that the program would pay."""
 
+import itertools
 import math
 import random
 
@@ -11,6 +12,7 @@ from tiny_cases import case, offer, run_entry, service_entry, serving, training,
 from broker.domain.case import Case
 from broker.domain.offer import PriceKind
 from broker.domain.policy import Sharing
+from solver.milp import local_search
 from solver.milp.build import build_sets
 from solver.milp.cheapest import cheapest_groups
 from solver.milp.draft import Bench, Found
@@ -186,3 +188,23 @@ def test_the_cheapest_of_each_size_and_way_to_pay_are_looked_at() -> None:
         ("late", False),
         ("mine", False),
     }
+
+
+def test_a_search_that_has_little_time_ends_in_it_and_is_cold_by_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_search, "_STEPS_A_CHOICE", 1000)
+    monkeypatch.setattr(local_search, "_LOOKS_EVERY", 50)
+    sets = build_sets(random_case(SEEDS[3]))
+    ticks = itertools.count()
+
+    def clock() -> float:
+        return next(ticks) / 1000
+
+    assert local_search._steps(sets) > 5000
+    found = search(sets, ways_by_demand(sets), seed=0, ends_at=0.7, clock=clock)
+    whole = found_in(sets)
+    assert next(ticks) / 1000 < 0.75
+    assert found is not None
+    assert whole is not None
+    assert found.usd == pytest.approx(whole.usd, rel=0.02)
