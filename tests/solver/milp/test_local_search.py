@@ -190,7 +190,7 @@ def test_the_cheapest_of_each_size_and_way_to_pay_are_looked_at() -> None:
     }
 
 
-def test_a_search_that_has_little_time_ends_in_it_and_is_cold_by_then(
+def test_a_search_that_has_little_time_ends_in_it_with_a_plan(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(local_search, "_STEPS_A_CHOICE", 1000)
