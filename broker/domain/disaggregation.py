@@ -31,7 +31,7 @@ def check_one(
         (
             availability.min_zones > 1,
             f"availability.min_zones {availability.min_zones}",
-            "both pools are in one zone",
+            "both pools are in one place",
             "make it 1",
         ),
         (

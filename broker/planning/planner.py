@@ -26,7 +26,7 @@ from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
 from broker.planning.strategies import Strategy
 from broker.planning.workloads_file import workloads_sha256
-from broker.planning.zone_notes import zone_notes
+from broker.planning.zone_notes import pool_notes, zone_notes
 from broker.verification.check import check
 from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
@@ -164,6 +164,7 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
     yield from solved.remarks
     yield from _beyond(report.case, optimum)
     yield from zone_notes(report.case, optimum.serving)
+    yield from pool_notes(report.case, optimum.serving)
     labels = {one.candidate.label for one in optimum.serving}
     labels |= {one.candidate.label for one in optimum.training}
     if Label.ESTIMATED in labels:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -209,7 +209,7 @@ def _kind(data: object) -> str:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = f"{value.total_seconds():g} s" if isinstance(value, timedelta) else repr(value)
     return text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…"
 
 
@@ -229,7 +229,7 @@ def _problem(error: ErrorDetails) -> str:
 def _unknown_key(where: str, key: str) -> str:
     if key in _LATER:
         return f"{where}: {_LATER[key]} cannot be planned in this version; remove the key"
-    near = get_close_matches(key, sorted(set(_keys(Workloads))), n=1)
+    near = get_close_matches(key, sorted(set(_keys(Workloads)) - {key}), n=1)
     return f"{where}: there is no such key" + (f"; did you mean {near[0]!r}?" if near else "")
 
 

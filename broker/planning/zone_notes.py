@@ -21,3 +21,17 @@ def zone_notes(case: Case, serving: Iterable[ServingAssignment]) -> Iterator[str
             f"no zones are known in {', '.join(whole)}: for min_zones each counts as one zone, and "
             "replicas there may fail together"
         )
+
+
+def pool_notes(case: Case, serving: Iterable[ServingAssignment]) -> Iterator[str]:
+    """Name the places of pools of which no zone is known: their fabric joins one zone at most."""
+    unknown = {
+        (one.service, one.candidate.pool.place)
+        for one in serving
+        if one.candidate.pool is not None and not case.machines[one.machine].place.zone
+    }
+    for service, place in sorted(unknown):
+        yield (
+            f"the pools of {service} are in {place}, of which no zone is known: buy all of their "
+            "nodes in one zone and placement group; traffic between zones is not priced"
+        )

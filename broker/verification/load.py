@@ -163,7 +163,7 @@ def _spares(service: Service, same: list[Group]) -> int:
     return service.availability.spare_replicas * math.ceil(1 / part)
 
 
-_Kind = tuple[str, str, str, str]
+_Kind = tuple[str, str, str, str, str]
 
 
 def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:
@@ -176,7 +176,8 @@ def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Gr
 
 def _kind_of(candidate: ServingCandidate) -> _Kind:
     pool = "" if candidate.pool is None else candidate.pool.model_dump_json()
-    return (candidate.gpu, candidate.precision, candidate.layout.model_dump_json(), pool)
+    layout = candidate.layout.model_dump_json()
+    return (candidate.gpu, candidate.precision, layout, candidate.model, pool)
 
 
 def _least_rates(facts: Facts) -> dict[tuple[str, str, _Kind], tuple[float, ...]]:

@@ -152,7 +152,7 @@ def _periods(case: Case, slots: Sequence[Slot], like: _Alike) -> tuple[Period, .
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
             tuple(_is_active(term_h, case, slot) for term_h in terms_h),
             tuple(one.covers(slot) for one in like.windows),
-            tuple(float(one.load_requests_per_s[:, slot.index].sum()) for one in like.demands),
+            tuple(tuple(one.load_requests_per_s[:, slot.index].tolist()) for one in like.demands),
             tuple(int(up[slot.index]) for up in like.fleets),
         )
 

@@ -19,7 +19,7 @@ _PROMISING_GROUPS = 8
 _MANY_GROUPS = 800
 """Of so many, all that was looked at is too much to search."""
 _CHEAPEST_OF_A_SIZE = 2
-_PROMISING_OPTIONS = 6
+_PROMISING_OPTIONS = 20
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
 _MOST_COLUMNS = 120_000

@@ -274,7 +274,7 @@ def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
     """Place the kinds and run options of a plan as is cheapest; meanwhile, search on."""
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
     program = known.program
-    placing = Beside(lambda: _placed(known, limits, watch))
+    placing = Beside(partial(_placed, known, limits, watch))
 
     def now() -> float:
         return math.inf if watch.is_ended() else time.monotonic()

@@ -114,7 +114,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What makes replicas alike: the GPU model, the number format, and the layout.
+    """What makes replicas alike: the GPU model, the number format, the layout, and the network.
 
     On a slice, the model is that of the slice, and `part` is what it takes of a GPU. Replicas of
     pools are alike in one `pool` alone, and `role` is what they do there.
@@ -126,6 +126,7 @@ class Configuration:
     part: Fraction = field(default=Fraction(1), repr=False)
     role: Role | None = field(default=None, repr=False)
     pool: PoolClass | None = field(default=None, repr=False)
+    network: str = field(default="", repr=False)
 
     @classmethod
     def of(cls, candidate: ServingCandidate) -> Self:
@@ -133,7 +134,7 @@ class Configuration:
         part = candidate.gpu_slice.gpu_share if candidate.gpu_slice else Fraction(1)
         role = None if candidate.pool is None else candidate.pool.role
         model, layout, pool = candidate.gpu, candidate.layout, candidate.pool_class
-        return cls(model, candidate.precision, layout, part, role, pool)
+        return cls(model, candidate.precision, layout, part, role, pool, candidate.model)
 
     @property
     def gpus(self) -> float:

@@ -19,13 +19,14 @@ import numpy as np
 from solver.sizing import serving_constants as constants
 from solver.sizing.queueing import residual_s, sequences_at, wait_s
 from solver.sizing.roofline import costs_of, step
-from solver.sizing.serving_facts import GIGA, Replica, step_facts
+from solver.sizing.serving_facts import GIGA, Number, Replica, step_facts
 from solver.sizing.serving_memory import room, sequence_gib
 from solver.sizing.serving_rate import Limits, Pessimism
 
 _GRID = 400
 _FULLEST = 0.95
 """Prompts queue without bounds at a load of 1."""
+_HALF = 0.5
 _MOST = 2048
 
 
@@ -96,7 +97,13 @@ def disaggregated(
     sent_s = transfer_s(prefill, request, link_gb_per_s=link_gb_per_s)
     return Disaggregated(
         prefill=prefill_pool(prefill, request, sent_s, limits=limits, pessimism=pessimism),
-        decode=decode_pool(decode, request, limits=limits, pessimism=pessimism),
+        decode=decode_pool(
+            decode,
+            request,
+            transfer_s(decode, request, link_gb_per_s=link_gb_per_s),
+            limits=limits,
+            pessimism=pessimism,
+        ),
     )
 
 
@@ -113,7 +120,8 @@ def prefill_pool(
 ) -> PrefillPool:
     """Find the largest rate of prompts that memory holds and whose first token comes in time.
 
-    The transfer counts as part of the time to the first token.
+    The transfer counts as part of the time to the first token, and so does the queue for the link,
+    over which caches go one after the other.
     """
     facts = step_facts(
         replica, input_tokens=request.input_tokens, output_tokens=request.output_tokens
@@ -124,22 +132,36 @@ def prefill_pool(
     dispersion = constants.ARRIVAL_DISPERSION
     rest = residual_s(mean_s=own, squared_variation=0.0, dispersion=dispersion)
     waits = wait_s(utilization=load, residual=rest, share=limits.ttft_share)
-    first = (own + np.asarray(waits)) * pessimism.ttft_factor + sent_s
+    link = link_load(load / own * replica.split.attention_data, sent_s)
+    sending = residual_s(mean_s=sent_s, squared_variation=0.0, dispersion=dispersion)
+    queue = wait_s(utilization=link, residual=sending, share=limits.ttft_share)
+    first = (own + np.asarray(waits)) * pessimism.ttft_factor + sent_s + np.asarray(queue)
     kv_gib = sequence_gib(replica, tokens=request.input_tokens)
     held = sequences_at(
-        mean=load * (1 + sent_s / own), share=limits.ttft_share, dispersion=dispersion
+        mean=load * (1 + (sent_s + np.asarray(queue)) / own),
+        share=limits.ttft_share,
+        dispersion=dispersion,
     )
     fits = np.asarray(held) <= room(replica).max_sequences(kv_gib)
-    kept = np.flatnonzero((first <= limits.ttft_s) & fits)
+    kept = np.flatnonzero((first <= limits.ttft_s) & fits & (link <= _FULLEST))
     place = int(kept[-1]) if kept.size else 0
     rate = float(load[place]) / own * replica.split.attention_data if kept.size else 0.0
     return PrefillPool(rate, float(first[place]), sent_s, float(np.asarray(held)[place]))
 
 
+def link_load(requests_per_s: Number, sent_s: float) -> Number:
+    """Give the part of the time in which a replica's link is sending or taking in a cache."""
+    return requests_per_s * sent_s
+
+
 def decode_pool(
-    replica: Replica, request: Request, *, limits: Limits, pessimism: Pessimism
+    replica: Replica, request: Request, sent_s: float, *, limits: Limits, pessimism: Pessimism
 ) -> DecodePool:
-    """Find the most sequences that memory holds and that all get their tokens in time."""
+    """Find the most sequences that memory holds and that all get their tokens in time.
+
+    No more requests are taken than fill the replica's link half of the time: what they then wait
+    for each other on it is half a transfer in the mean, and is not in any time.
+    """
     facts = step_facts(
         replica, input_tokens=request.input_tokens, output_tokens=request.output_tokens
     )
@@ -156,6 +178,8 @@ def decode_pool(
     place = int(kept[-1])
     many = float(mean[place])
     usual = step(costs, sequences=many, prompt_tokens=0.0, carries=0.0)
-    rate = many / (request.output_tokens * float(usual))
-    ranks = replica.split.attention_data
-    return DecodePool(rate * ranks, float(np.asarray(crowd)[place]), float(np.asarray(pace)[place]))
+    rate = many / (request.output_tokens * float(usual)) * replica.split.attention_data
+    most = _HALF / sent_s if sent_s else math.inf
+    return DecodePool(
+        min(rate, most), float(np.asarray(crowd)[place]), float(np.asarray(pace)[place])
+    )

@@ -15,7 +15,13 @@ from broker.domain.candidate import ClassRate, Refusal, ServingCandidate
 from broker.domain.offer import Shape
 from broker.domain.pool import Pool, Role
 from solver.sizing import serving_constants as constants
-from solver.sizing.disaggregated import Request, decode_pool, prefill_pool, transfer_s
+from solver.sizing.disaggregated import (
+    Request,
+    decode_pool,
+    link_load,
+    prefill_pool,
+    transfer_s,
+)
 from solver.sizing.margins import kept_share, margin_text
 from solver.sizing.serving import (
     Setting,
@@ -147,7 +153,8 @@ def _prefilled(setting: Setting, pool: Pool, replica: Replica, trust: Trust) -> 
     found = prefill_pool(replica, request, sent_s, limits=setting.limits, pessimism=trust.pessimism)
     told = (
         f"a cache is sent in {sent_s * 1000:.3g} ms, which is part of the time to the first token, "
-        f"{found.ttft_s:.3g} s of {setting.limits.ttft_s:.3g} s"
+        f"{found.ttft_s:.3g} s of {setting.limits.ttft_s:.3g} s; its link sends caches in "
+        f"{float(link_load(found.requests_per_s, sent_s)):.0%} of the time"
     )
     rate = ClassRate(
         requests_per_s=found.requests_per_s * kept_share(setting.safety_margin, trust.band),
@@ -158,12 +165,14 @@ def _prefilled(setting: Setting, pool: Pool, replica: Replica, trust: Trust) -> 
     return _Work(rate, sequence_gib(replica, tokens=request.input_tokens), told)
 
 
-def _decoded(setting: Setting, _: Pool, replica: Replica, trust: Trust) -> _Work:
+def _decoded(setting: Setting, pool: Pool, replica: Replica, trust: Trust) -> _Work:
     request = _request(setting)
-    found = decode_pool(replica, request, limits=setting.limits, pessimism=trust.pessimism)
+    sent_s = transfer_s(replica, request, link_gb_per_s=pool.link_gb_per_s)
+    found = decode_pool(replica, request, sent_s, limits=setting.limits, pessimism=trust.pessimism)
+    busy = float(link_load(found.requests_per_s, sent_s))
     told = (
         f"answers wait for no prompt: {found.tpot_s * 1000:.3g} ms a token "
-        f"of {setting.limits.tpot_s * 1000:.3g} ms"
+        f"of {setting.limits.tpot_s * 1000:.3g} ms; its link takes caches in {busy:.0%} of the time"
     )
     rate = ClassRate(
         requests_per_s=found.requests_per_s * kept_share(setting.safety_margin, trust.band),

@@ -97,7 +97,7 @@ def kind_of(option: ServingOption) -> Kind:
     """Name the kind of an option: its layout and format, and the rates of its replicas."""
     one = option.candidate
     rates = tuple(rate.requests_per_s for rate in one.rates)
-    return (f"{one.gpu} {one.precision} {one.laid_out}", rates)
+    return (f"{one.gpu} {one.precision} {one.laid_out} {one.model}", rates)
 
 
 def kinds_of(options: list[ServingOption]) -> list[tuple[ServingOption, ...]]:

@@ -21,6 +21,7 @@ from solver.milp.start import Start
 
 _OF_RESERVATIONS = (
     *("stock", "quotas", "limits", "outliving_commitments", "commitment_terms"),
+    *("new_commitments", "month_budgets"),
     "unused_nodes",
 )
 

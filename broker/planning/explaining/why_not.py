@@ -8,7 +8,7 @@ from broker.catalog.gates import Quarantined
 from broker.catalog.keys import find_key
 from broker.domain.case import Case, committed_hours
 from broker.domain.explanation import OtherPlan, Outcome, Verdict, WhyNot
-from broker.domain.offer import Offer
+from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import SMALLEST_GAP, Status
 from broker.domain.policy import Policy
 from broker.planning.explaining.cases import (
@@ -211,13 +211,17 @@ class _Forcing:
         if cap is not None and (self.offer.commitment or self.offer.block):
             yield f"policy.commitments.max_upfront_usd is {cap:,.2f}"
         rung = workloads.policy.commitments.max_new_usd_per_hour
-        if rung is not None:
+        if rung is not None and _is_new_commitment(self.offer):
             yield f"policy.commitments.max_new_usd_per_hour is {rung:,.2f}"
         if committed_hours(self.offer) > Decimal(str(workloads.horizon.hours)):
             yield (
                 "it outlives the horizon, so services must fill it for its break-even share "
                 "of the time"
             )
+
+
+def _is_new_commitment(offer: Offer) -> bool:
+    return offer.commitment is not None or offer.price_kind is PriceKind.SAVINGS_PLAN
 
 
 @dataclass(slots=True)

@@ -53,7 +53,10 @@ _RULES = frozenset(
             "places",
             "certifications",
             "budget",
+            "budgets",
+            "month_budgets",
         ),
+        *("pools_together", "groups", "min_up_time", "min_zones", "spare_zone"),
         *("serve_load", "min_replicas", "start_up", "runs"),
     }
 )

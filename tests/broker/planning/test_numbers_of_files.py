@@ -27,6 +27,19 @@ def test_a_number_without_end_is_refused(old: str, new: str, told: str) -> None:
     assert told in str(error.value)
 
 
+def test_a_negative_duration_is_told_in_seconds() -> None:
+    text = WORKLOADS.replace("- name:", "- min_up_time: -3h\n    name:", 1)
+    with pytest.raises(ConfigurationError, match="min_up_time: -10800 s is not right"):
+        parse_workloads(text, "w")
+
+
+def test_a_key_in_the_wrong_place_is_not_its_own_remedy() -> None:
+    with pytest.raises(ConfigurationError) as error:
+        parse_workloads(f"{WORKLOADS}inventory: [{{provider: aws}}]\n", "w")
+    assert "inventory[0].provider: there is no such key" in str(error.value)
+    assert "did you mean 'provider'" not in str(error.value)
+
+
 def test_a_place_that_is_nowhere_is_warned_of_with_the_nearest_name() -> None:
     text = f"{WORKLOADS}policy: {{regions: {{deny: [nonsense]}}}}\n"
     (told,) = unmatched_names(parse_workloads(text, "w"), [], load_specs())

@@ -5,15 +5,17 @@ machines are compared. Each case is also solved with and without pruning: the co
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 from prune_cases import box, demand, machines_left, names_left, pruned, served
 from random_cases import random_case
-from solving import least_usd
-from tiny_cases import case, run_entry, service_entry, serving, training, workloads
+from solving import EXACT, least_usd, no_dearer
+from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
 from broker.domain.case import Case
 from broker.domain.offer import Limits, Offer, PriceKind
+from solver.milp.optimize import optimize
 from solver.milp.prune import prune
 
 CHEAP, DEAR = "acme/cheap/here", "acme/dear/here"
@@ -286,3 +288,20 @@ def test_pruning_leaves_something_out_of_many_of_them() -> None:
 
 def _two_machines(first: Offer, second: Offer) -> Case:
     return demand([first, second], served(first, second))
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["slower last", "slower first"])
+def test_of_two_models_that_may_answer_the_faster_stays(order: int) -> None:
+    box = offer("4.00")
+    options = []
+    for model, rate in (("fast", 4.0), ("slow", 1.0))[::order]:
+        one = serving(box, [rate])
+        known = one.candidate.model_copy(update={"model": model, "id": model})
+        options.append(replace(one, candidate=known))
+    file = workloads(services=[service_entry(3.0, 4.0)])
+    both = case(file, [box], serving=options)
+    assert "fast" in {one.candidate.model for one in prune(both).case.serving}
+    assert no_dearer(least_usd(both), 24 * 4.0)
+    found = optimize(both, EXACT)
+    assert no_dearer(float(found.total_usd), 24 * 4.0)
+    assert no_dearer(float(found.bound_usd), 24 * 4.0)

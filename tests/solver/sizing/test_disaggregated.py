@@ -75,3 +75,28 @@ def test_a_limit_that_cannot_be_kept_gives_no_rate(specs: Specs) -> None:
     assert slow.prefill_per_decode == math.inf
     late = pools(replica, replica, limits=replace(LIMITS, tpot_s=0.0001))
     assert late.decode.requests_per_s == 0
+
+
+def test_no_pool_sends_more_than_its_link_carries(specs: Specs) -> None:
+    replica = replica_of(specs, "H100-SXM")
+    loose = replace(LIMITS, ttft_s=1e9)
+    fast, slow = (
+        disaggregated(replica, replica, LONG, link_gb_per_s=speed, limits=loose, pessimism=NEUTRAL)
+        for speed in (50.0, 0.5)
+    )
+    sent_s = transfer_s(replica, LONG, link_gb_per_s=0.5)
+    assert slow.prefill.requests_per_s * sent_s == pytest.approx(0.95, rel=0.02)
+    assert slow.prefill.requests_per_s < fast.prefill.requests_per_s
+    assert slow.decode.requests_per_s * sent_s == pytest.approx(0.5)
+    assert slow.decode.requests_per_s < fast.decode.requests_per_s
+
+
+def test_caches_that_queue_for_the_link_are_in_the_time_to_the_first_token(specs: Specs) -> None:
+    replica = replica_of(specs, "H100-SXM")
+    found = disaggregated(
+        replica, replica, LONG, link_gb_per_s=4.0, limits=LIMITS, pessimism=NEUTRAL
+    ).prefill
+    facts = step_facts(replica, input_tokens=4000.0, output_tokens=400.0)
+    own = float(step(costs_of(facts), sequences=0.0, prompt_tokens=4000.0, carries=1.0))
+    assert found.requests_per_s > 0
+    assert own + found.transfer_s < found.ttft_s <= LIMITS.ttft_s

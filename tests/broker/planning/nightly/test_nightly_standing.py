@@ -62,6 +62,22 @@ def test_a_price_that_breaks_the_budget_stops_it(in_force: Plan) -> None:
     assert why.startswith("budget")
 
 
+@pytest.mark.parametrize(
+    ("budget", "rule"),
+    [({"usd": 1}, "budgets"), ({"usd_per_calendar_month": 1}, "month budgets")],
+    ids=["horizon", "month"],
+)
+def test_a_budget_of_a_part_stops_it(in_force: Plan, budget: dict[str, object], rule: str) -> None:
+    poor = demand(policy={"budgets": [budget]})
+    (why,) = reasons(in_force, tonight(poor))
+    assert why.startswith(rule)
+
+
+def test_replicas_that_have_to_stay_up_longer_stop_it(in_force: Plan) -> None:
+    steady = workloads(services=[service_entry(2, 3.7, min_up_time="24 h")])
+    assert any(why.startswith("min up time") for why in reasons(in_force, tonight(steady)))
+
+
 def test_an_offer_that_is_gone_stops_it_and_one_that_is_held_back_too(in_force: Plan) -> None:
     elsewhere = offer("9", name="other")
     given = tonight(demand(), elsewhere)
