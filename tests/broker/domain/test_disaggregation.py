@@ -21,7 +21,7 @@ def asked(policy: dict[str, object] | None = None, **more: object) -> None:
         ({"spot": {"max_share": 0.5}}, r"spot.max_share 0.5, .*; make it 0"),
         (
             {"availability": {"min_zones": 2}, "min_replicas": 2},
-            "availability.min_zones 2, as both pools are in one zone; make it 1",
+            "availability.min_zones 2, as both pools are in one place; make it 1",
         ),
         (
             {"availability": {"max_provider_share": 0.5}},
