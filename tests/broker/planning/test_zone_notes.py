@@ -1,11 +1,12 @@
 from dataclasses import replace
 
 from changed_cases import placed
+from pool_cases import large_and_small
 from solving import solved
 from tiny_cases import case, offer, service_entry, serving, workloads
 
 from broker.domain.case import Case
-from broker.planning.zone_notes import zone_notes
+from broker.planning.zone_notes import pool_notes, zone_notes
 
 
 def test_a_plan_says_which_regions_stand_for_a_zone() -> None:
@@ -23,6 +24,14 @@ def test_nothing_is_said_where_no_service_asks_for_zones() -> None:
     of = _two_machines(min_zones=1)
     assert list(zone_notes(of, solved(of).serving)) == []
     assert list(zone_notes(replace(of, offers=()), ())) == []
+
+
+def test_a_plan_says_where_the_zone_of_pools_is_not_known() -> None:
+    of = large_and_small(whole_rate=0.1)
+    (told,) = pool_notes(of, solved(of).serving)
+    assert told.startswith("the pools of chat are in acme/here, of which no zone is known: buy all")
+    known = placed(of, dict.fromkeys(of.machines, ("here", "a")))
+    assert list(pool_notes(known, solved(known).serving)) == []
 
 
 def _two_machines(*, min_zones: int) -> Case:
