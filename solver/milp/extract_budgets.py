@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import Protocol
 
 from broker.domain.budget import Budget
 from broker.domain.case import Case
@@ -19,18 +18,10 @@ from broker.domain.plan import (
     TrainingAssignment,
 )
 from broker.domain.quantities import HOURS_PER_MONTH
-from solver.milp.extract_months import Bill, over_by_month
+from solver.milp.extract_months import Bill, Span, over_by_month
 
 _MICRO = 1_000_000
 _NOTHING = Fraction(0)
-
-
-class _Span(Protocol):
-    @property
-    def from_at(self) -> datetime: ...
-
-    @property
-    def to_at(self) -> datetime: ...
 
 
 Work = tuple[Sequence[ServingAssignment], Sequence[TrainingAssignment]]
@@ -43,7 +34,7 @@ class _Billed:
     lines: Sequence[CostLine]
 
 
-_Rate = tuple[_Span, Fraction]
+_Rate = tuple[Span, Fraction]
 """From when until when, and dollars an hour."""
 
 
@@ -142,7 +133,7 @@ def _over_by_hour(case: Case, limit: Fraction, rates: Sequence[_Rate]) -> Fracti
     return over
 
 
-def _hours(span: _Span) -> Fraction:
+def _hours(span: Span) -> Fraction:
     return _length_h(span.from_at, span.to_at)
 
 

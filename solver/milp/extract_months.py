@@ -21,12 +21,16 @@ _HOUR = timedelta(hours=1)
 _NOTHING = Fraction(0)
 
 
-class _Span(Protocol):
-    @property
-    def from_at(self) -> datetime: ...
+class Span(Protocol):
+    """From when until when."""
 
     @property
-    def to_at(self) -> datetime: ...
+    def from_at(self) -> datetime:
+        """Give the start."""
+
+    @property
+    def to_at(self) -> datetime:
+        """Give the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ def _work(case: Case, budget: Budget, bill: Bill) -> _Due:
                 yield from _hourly(case, span, gang.candidate.nodes * usd)
 
 
-def _hourly(case: Case, span: _Span, usd_per_hour: Fraction) -> _Due:
+def _hourly(case: Case, span: Span, usd_per_hour: Fraction) -> _Due:
     for month, (start_at, end_at) in enumerate(case.workloads.horizon.months()):
         inside = min(span.to_at, end_at) - max(span.from_at, start_at)
         if inside > timedelta(0):

@@ -6,7 +6,6 @@ serve, which options do the runs and when is most of a plan's cost where fleets 
 left is to place the choice in whole nodes.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +15,6 @@ from ortools.math_opt import model_pb2
 
 from broker.domain.policy import Sharing
 from solver.milp.beside import Beside
-from solver.milp.draft import Found
 from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import search
 from solver.milp.pairs import ways_by_demand
@@ -66,11 +64,9 @@ def _searched(
     is_large = len(program.sets.groups) > _MANY_GROUPS
     seeds = range(limits.seed, limits.seed + (_SEARCHES if is_large else 1))
     ends_at = clock() + limits.time_limit_s
-    best: tuple[float, Floats | None] = (math.inf, None)
-    for found in _drafts(program, seeds, ends_at, enough_usd=enough_usd, clock=clock):
-        if found.usd < best[0]:
-            best = found.usd, values_of(program, found)
-    return best[1] if best[1] is not None and holds(program, best[1]) else None
+    plans = _plans(program, seeds, ends_at, enough_usd=enough_usd, clock=clock)
+    cost = program.cost
+    return min(plans, key=lambda values: float(cost @ values), default=None)
 
 
 def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[Floats]:
@@ -82,25 +78,30 @@ def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[
         first = limits.seed + _SEARCHES
         seeds = range(first, first + _MORE_SEARCHES)
         ends_at = clock() + limits.time_limit_s
-        for found in _drafts(program, seeds, ends_at, enough_usd=0.0, clock=clock):
-            values = values_of(program, found)
-            if holds(program, values):
-                yield values
+        yield from _plans(program, seeds, ends_at, enough_usd=0.0, clock=clock)
 
 
-def _drafts(
+def _plans(
     program: Program, seeds: Iterable[int], ends_at: float, *, enough_usd: float, clock: Monotonic
-) -> Iterator[Found]:
-    """Search with one seed after the other, until a plan costs enough or the time is up."""
-    sets = program.sets
+) -> Iterator[Floats]:
+    """Search with one seed after the other, until a plan costs enough or the time is up.
+
+    Only plans that keep all rules are given.
+    """
+    sets, cost = program.sets, program.cost
     if sets.case.workloads.policy.sharing is Sharing.SPLIT:
         return
     ways = ways_by_demand(sets)
     for seed in seeds:
         found = search(sets, ways, seed=seed, ends_at=ends_at, enough_usd=enough_usd, clock=clock)
-        if found is not None:
-            yield found
-        if found is None or found.usd <= enough_usd or clock() >= ends_at:
+        if found is None:
+            return
+        values = values_of(program, found)
+        keeps_all = holds(program, values)
+        if keeps_all:
+            yield values
+        is_enough = keeps_all and float(cost @ values) <= enough_usd
+        if is_enough or clock() >= ends_at:
             return
 
 
