@@ -66,7 +66,7 @@ def check_policy(policy: Policy, disaggregated: list[str]) -> None:
     """Hold the policy to what is known of disaggregated services, named here.
 
     Raises:
-        ValueError: it asks for more than one kind of replica, several providers, or scenarios.
+        ValueError: it asks for more than one kind of replica, or several providers.
     """
     if not disaggregated:
         return
@@ -74,7 +74,6 @@ def check_policy(policy: Policy, disaggregated: list[str]) -> None:
     wrong = [
         (policy.max_groups > 1, f"max_groups {policy.max_groups}; make it 1"),
         (share < 1, f"max_provider_share {share:g}; make it 1"),
-        (policy.robust is not None, "robust; leave its scenarios out"),
     ]
     for is_wrong, field in wrong:
         if is_wrong:

@@ -196,12 +196,16 @@ def _demands(facts: Facts) -> Iterator[tuple[Service, str]]:
                 yield service, region
 
 
+def roles_in(service: Service) -> tuple[Role, ...]:
+    """Name what is counted apart of a service: answers, and where there may be pools prompts."""
+    return tuple(Role) if service.disaggregated else (Role.DECODE,)
+
+
 def _sides(facts: Facts) -> Iterator[tuple[tuple[Service, str], list[Group]]]:
     """Give the groups that answer, and where there are pools those that work on prompts."""
     for service, region in _demands(facts):
         groups = facts.groups_of(service.name, region)
-        roles = tuple(Role) if service.disaggregated else (Role.DECODE,)
-        for role in roles:
+        for role in roles_in(service):
             own = [one for one in groups if one.assignment.candidate.does(role)]
             yield (service, region), own
 

@@ -12,10 +12,11 @@ from fractions import Fraction
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Purchase, ScenarioCosts, ScenarioPlan, Status
+from broker.domain.pool import Role
 from broker.domain.robust import FORECAST, Measure, Robust, Scenario
 from broker.verification.coverage import spare_commitments
 from broker.verification.facts import COMMITTED, SPOT, Facts, Finding, gather
-from broker.verification.load import kinds_of
+from broker.verification.load import kinds_of, roles_in
 from broker.verification.timeline import node_hours_of
 
 FORECAST_ALONE = frozenset(
@@ -70,7 +71,8 @@ def scenario_decisions(facts: Facts) -> Iterator[Finding]:
     """Keep in each scenario the plan's commitments, and the kinds that serve each demand.
 
     Runs stand in the plan alone, so they are the same. Over all scenarios together no more kinds
-    serve a demand than `max_groups`, and a node is committed only if one of them needs it.
+    serve a demand than `max_groups`, of each pool where it has pools, and a node is committed only
+    if one of them needs it.
     """
     courses = every_course(facts)
     if len(courses) > 1:
@@ -93,7 +95,7 @@ def _other_commitments(facts: Facts, courses: _Courses) -> Iterator[Finding]:
 
 def _too_many_kinds(facts: Facts, courses: _Courses) -> Iterator[Finding]:
     limit = facts.case.workloads.policy.max_groups
-    for demand, kinds in _kinds(courses).items():
+    for (*demand, _), kinds in _kinds(courses).items():
         if len(kinds) > limit:
             message = f"{len(kinds)} kinds of replica serve it in all scenarios, {limit} may"
             yield Finding("/".join(demand), message)
@@ -216,12 +218,14 @@ def _commitments(purchases: Sequence[Purchase]) -> dict[str, object]:
     }
 
 
-def _kinds(courses: _Courses) -> dict[tuple[str, str], set[object]]:
-    """Gather the kinds that serve each demand in any scenario."""
-    found: dict[tuple[str, str], set[object]] = {}
+def _kinds(courses: _Courses) -> dict[tuple[str, str, Role], set[object]]:
+    """Gather the kinds that serve each demand in any scenario, by what they do of it."""
+    found: dict[tuple[str, str, Role], set[object]] = {}
     for _, course in courses:
         for service in course.case.workloads.services:
             for region in service.users:
-                kinds = kinds_of(course, service, region)
-                found.setdefault((service.name, region), set()).update(kinds)
+                for kind, (one, *_) in kinds_of(course, service, region).items():
+                    for role in roles_in(service):
+                        if one.assignment.candidate.does(role):
+                            found.setdefault((service.name, region, role), set()).add(kind)
     return found

@@ -13,6 +13,11 @@ from broker.domain.offer import PriceKind
 
 def scenario_case(seed: int, *, measure: str = "mean") -> Case:
     """Draw a case and one or two scenarios; probabilities leave some or none to the forecast."""
+    return with_scenarios(drawn(seed), seed, measure=measure)
+
+
+def with_scenarios(of: Case, seed: int, *, measure: str) -> Case:
+    """Draw the scenarios alone."""
     draw = random.Random(f"scenarios {seed}")  # noqa: S311 - instances, not secrets
     names = ["growth", "slump"][: draw.choice([1, 2])]
     shares = draw.choice([(0.2, 0.3), (0.4, 0.2), (0.5, 0.5)])
@@ -31,7 +36,7 @@ def scenario_case(seed: int, *, measure: str = "mean") -> Case:
     robust: dict[str, object] = {"measure": measure, "scenarios": scenarios}
     if measure == "cvar":
         robust |= {"alpha": draw.choice([0, 0.5, 0.8]), "weight": draw.choice([0.4, 1])}
-    return with_workloads(drawn(seed), {"policy.robust": robust})
+    return with_workloads(of, {"policy.robust": robust})
 
 
 def drawn(seed: int) -> Case:

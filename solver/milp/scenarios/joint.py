@@ -33,8 +33,8 @@ FORECAST_FAMILIES = frozenset(
 )
 """Families about what commitments are worth, or about targets: those of the forecast alone."""
 
-Choice = tuple[str, str, Configuration]
-"""A configuration for a demand: service, user region, configuration."""
+Choice = tuple[str, str, bool, Configuration]
+"""A configuration for a demand: service, user region, whether of its prompts alone, and it."""
 Decision = tuple[object, ...]
 
 
@@ -95,7 +95,10 @@ def build_joint(case: Case, robust: Robust) -> Joint:
         program = _program(build_sets(pruned), is_forecast=not scenarios)
         scenarios.append(Scenario(one.name, float(one.probability), program, start))
         start += program.columns.size
-    choices = sorted({one for each in scenarios for one in choices_of(each.program.sets)}, key=repr)
+    named_in_order = dict.fromkeys(
+        one for each in scenarios for one in choices_of(each.program.sets)
+    )
+    choices = sorted(named_in_order, key=repr)
     has_tail = robust.measure is Measure.CVAR
     chosen = _block("chosen", start, np.ones(len(choices)), integer=True)
     at_risk = _block("value_at_risk", start + chosen.size, np.full(int(has_tail), np.inf))
@@ -106,7 +109,7 @@ def build_joint(case: Case, robust: Robust) -> Joint:
 
 def choices_of(sets: Sets) -> list[Choice]:
     """Name the configuration of each kind, with the demand that it is for."""
-    demands = [(one.service.name, one.user_region) for one in sets.demands]
+    demands = [(one.service.name, one.user_region, one.is_prompts) for one in sets.demands]
     return [(*demands[kind.demand], kind.configuration) for kind in sets.kinds]
 
 

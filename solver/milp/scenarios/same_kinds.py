@@ -13,7 +13,9 @@ def same_kinds(joint: Joint) -> Rows:
         most   Σ chosen[c] ≤ max_groups    ∀ demands, c for it
 
     Where machines give other rates the same configuration is another kind, so the machines that it
-    sits on may answer to the scenario.
+    sits on may answer to the scenario. Where pools may serve a demand, its prompts are one of their
+    own: one configuration answers, and one at most works on prompts alone. As a pool's has a class,
+    both pools stay in one place.
     """
     keys: list[Key] = []
     parts: list[Entries] = []
@@ -26,8 +28,8 @@ def same_kinds(joint: Joint) -> Rows:
             parts += [entries(len(keys), used, 1.0), entries(len(keys), chosen, -1.0)]
             keys.append(("used", number, kind))
     used_rows = len(keys)
-    for demand in dict.fromkeys(choice[:2] for choice in joint.choices):
-        own = [number for number, choice in enumerate(joint.choices) if choice[:2] == demand]
+    for demand in dict.fromkeys(choice[:3] for choice in joint.choices):
+        own = [number for number, choice in enumerate(joint.choices) if choice[:3] == demand]
         parts.append(entries(len(keys), joint.chosen.at(np.array(own)), 1.0))
         keys.append(("most", *demand))
     most = joint.scenarios[0].program.sets.case.workloads.policy.max_groups

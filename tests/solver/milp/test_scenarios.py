@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import pytest
 from changed_cases import with_workloads
 from inline_snapshot import snapshot
+from joint_rows import joint_lines
 from oracle_scenarios import cheapest_over_scenarios
 from random_cases import budget_case, handover_case, zone_case
 from scenario_cases import (
@@ -26,7 +26,6 @@ from tenant_cases import tenant_case
 from broker.domain.case import Case
 from broker.domain.plan import Status
 from broker.verification.check import check
-from solver.milp.dump import column_names
 from solver.milp.optimize import optimize, relaxed_bound_usd
 from solver.milp.optimum import Optimum
 from solver.milp.rows import Rows
@@ -263,27 +262,6 @@ def test_order_of_scenarios_changes_no_cost() -> None:
 @pytest.fixture(scope="module")
 def joint() -> Joint:
     return joint_of(changed(hedged_case(probability=0.5), measure="cvar", weight=0.4))
-
-
-def joint_lines(joint: Joint, rows: Rows) -> list[str]:
-    """Write rows as text; columns of the forecast are f., of the scenario s."""
-    names = [
-        f"{mark}.{name}"
-        for mark, one in zip("fs", joint.scenarios, strict=True)
-        for name in column_names(one.program)
-    ]
-    names += [f"chosen[{number}]" for number in range(joint.chosen.size)]
-    names += ["at_risk", *(f"beyond[{number}]" for number in range(joint.beyond_usd.size))]
-    lines = []
-    for number, key in enumerate(rows.keys):
-        places = np.flatnonzero(rows.entries.row == number)
-        terms = " ".join(
-            f"{rows.entries.coefficient[at]:+.6g} {names[rows.entries.column[at]]}" for at in places
-        )
-        low, high = rows.lower[number], rows.upper[number]
-        name = ",".join(str(part) for part in key[:2])
-        lines += [f"{rows.family}[{name}] from {low:g} to {high:g}", f"    {terms}"]
-    return lines
 
 
 def test_rows_of_same_decisions(joint: Joint) -> None:
