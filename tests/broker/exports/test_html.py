@@ -3,7 +3,10 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from changed_cases import with_workloads
 from report_plans import MARKUP, plan_of_nothing, report_plan
+from scenario_cases import hedged_case
+from solving import EXACT, assembled
 from tiny_cases import START
 
 from broker.domain.plan import Plan
@@ -12,6 +15,7 @@ from broker.exports.forms import export
 from broker.exports.html.lanes import lanes
 from broker.exports.html.style import COLOURS
 from broker.exports.loads import service_loads
+from solver.milp.optimize import optimize
 
 _SVG = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 
@@ -120,6 +124,48 @@ def test_prices_over_time_and_explanations_are_told_where_they_are_known(plan: P
 
 def test_without_known_prices_the_page_says_so(page: str) -> None:
     assert "there is no history to draw" in page
+
+
+def test_the_page_tells_the_cost_in_each_scenario() -> None:
+    plan = over_scenarios()
+    told = plan.scenarios
+    assert told is not None
+    (file,) = export(plan, "html")
+    (table,) = re.findall(r'<table id="scenarios">.*?</table>', file.text, re.DOTALL)
+    rows = [
+        [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<t[dh]\b.*?</t[dh]>", row)]
+        for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)
+    ]
+    assert rows[1:3] == [
+        [
+            one.name,
+            f"{one.probability:.0%}".replace("%", " %"),
+            f"{one.total_usd:,.2f}",
+            f"{one.rented_node_hours:,.0f}",
+            str(one.most_rented_nodes),
+        ]
+        for one in told.scenarios
+    ]
+    assert [row[:2] for row in rows[3:]] == [
+        ["mean of scenarios", f"{told.mean_usd:,.2f}"],
+        ["mean of the worst", f"{told.cvar_usd:,.2f}"],
+        ["both, weighed, minimized", f"{told.objective_usd:,.2f}"],
+    ]
+    assert "Total for 1 day, as forecast</dt>" in file.text
+    assert "USD over all scenarios, gap" in file.text
+
+
+def over_scenarios() -> Plan:
+    of = with_workloads(
+        hedged_case(probability=0.5),
+        {"policy.robust.measure": "cvar", "policy.robust.alpha": 0.8, "policy.robust.weight": 0.4},
+    )
+    return assembled(of, optimize(of, EXACT))
+
+
+def test_a_page_without_scenarios_says_nothing_of_them(page: str) -> None:
+    assert "scenario" not in page
+    assert "as forecast" not in page
 
 
 def test_where_there_is_no_plan_the_page_says_why() -> None:
