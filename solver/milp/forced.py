@@ -6,17 +6,19 @@ that are there anyway is none. A commitment is used where one node of it is boug
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import SMALLEST_GAP, Status
+from broker.domain.plan import Status
 from broker.domain.policy import Sharing
-from solver.milp.optimum import Optimum
+from solver.milp.optimum import Optimum, proven
 from solver.milp.program import Program, build_program
-from solver.milp.prune import prune
+from solver.milp.prune import Pruned, prune_alike
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
+from solver.milp.scenarios.used import Use, used_somewhere
 from solver.milp.search import search
 from solver.milp.sets import Committed, Sets
 from solver.milp.solve import Limits
@@ -24,6 +26,8 @@ from solver.milp.tenants import keys_of, prepared
 from solver.milp.variables import Block, Columns, Ints, replicas_at
 
 FAMILY = "forced_use"
+_COUNTED = frozenset({("worked",), ("needed",), ("bought",), ("covered",)})
+"""Rows that ask for a use; the others say when a node is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,13 @@ def forced_optimum(case: Case, key: str, limits: Limits) -> Optimum:
 
 
 def _forced(case: Case, key: str, limits: Limits) -> Optimum:
-    kept = case_for(case, key)
+    robust = case.workloads.policy.robust
+    if robust is not None:
+        use = Use(partial(cases_for, key=key), partial(_with_use, key=key), FAMILY, _COUNTED)
+        return used_somewhere(case, robust, limits, use)
+    (kept,) = cases_for([case], key)
     keep = machine_of(case, key)
-    return search(kept, lambda some: forced_program(some, key), limits, keep=keep)
+    return search(kept.case, lambda some: forced_program(some, key), limits, keep=keep)
 
 
 def _cheapest(found: Sequence[Optimum], limits: Limits) -> Optimum:
@@ -65,33 +73,30 @@ def _cheapest(found: Sequence[Optimum], limits: Limits) -> Optimum:
     bound = min(one.bound_usd for one in open_ones)
     if not plans:
         return replace(open_ones[0], bound_usd=bound)
-    best = min(plans, key=lambda one: one.total_usd)
-    gap = float((best.total_usd - bound) / best.total_usd) if best.total_usd else 0.0
-    is_proven = gap <= max(limits.gap_fraction, SMALLEST_GAP)
-    return replace(
-        best,
-        bound_usd=bound,
-        gap_fraction=gap,
-        status=Status.OPTIMAL if is_proven else Status.FEASIBLE,
-        ran_out_of_time=not is_proven,
-    )
+    return proven(min(plans, key=lambda one: one.objective_usd), bound, limits)
 
 
-def case_for(case: Case, key: str) -> Case:
+def cases_for(cases: Sequence[Case], key: str) -> tuple[Pruned, ...]:
     """Prune the other machines among themselves and keep all of the one that is to be used.
+
+    So it is in each of several cases that differ in loads and prices.
 
     That is exact: what pruning moves from one machine to another leaves this one's work alone.
     With this machine among those that others may move to, work that is moved there could make its
     replicas idle, which no plan may have.
     """
-    machine = machine_of(case, key)
-    others = replace(
-        case,
-        offers=tuple(one for one in case.offers if one.machine != machine),
-        serving=tuple(one for one in case.serving if one.machine != machine),
-        training=tuple(one for one in case.training if one.machine != machine),
-    )
-    return _with_machine(prune(others).case, case, key)
+    machine = machine_of(cases[0], key)
+    others = [
+        replace(
+            case,
+            offers=tuple(one for one in case.offers if one.machine != machine),
+            serving=tuple(one for one in case.serving if one.machine != machine),
+            training=tuple(one for one in case.training if one.machine != machine),
+        )
+        for case in cases
+    ]
+    pairs = zip(prune_alike(others), cases, strict=True)
+    return tuple(replace(one, case=_with_machine(one.case, whole, key)) for one, whole in pairs)
 
 
 def machine_of(case: Case, key: str) -> str:
@@ -112,6 +117,11 @@ def forced_program(sets: Sets, key: str) -> Program | None:
         columns=columns,
         families=(*program.families, forced_use(sets, columns, offer, number)),
     )
+
+
+def _with_use(sets: Sets, key: str) -> Program:
+    """Build a scenario's program with those rows; one without the machine has none."""
+    return forced_program(sets, key) or build_program(sets)
 
 
 def forced_use(sets: Sets, columns: ForcedColumns, offer: Offer, machine: int) -> Rows:
@@ -296,6 +306,8 @@ def _most_fixed(sets: Sets, machine: int) -> float:
 
 
 def is_used(optimum: Optimum, keys: Sequence[str]) -> bool:
-    """Say whether a plan buys one of some offers."""
-    bought = {one.offer for one in optimum.purchases if one.price_kind is not PriceKind.OWNED}
+    """Say whether a plan buys one of some offers, in any scenario."""
+    told = optimum.scenarios.scenarios if optimum.scenarios else ()
+    every = (*optimum.purchases, *(one for course in told for one in course.purchases))
+    bought = {one.offer for one in every if one.price_kind is not PriceKind.OWNED}
     return bool(bought & set(keys))

@@ -51,30 +51,23 @@ def prune(case: Case) -> Pruned:
 
     Nothing is dropped where a rule asks for more than little money in all: see `is_about_more`.
     """
-    case = prepared(case)
-    if is_about_more(case) or has_targets(case):
-        return Pruned(case, {})
-    case = with_offers(case, _undominated_commitments(case))
-    case = with_offers(case, _undominated_blocks(case))
-    case = drop_outpriced(replace(case, serving=_undominated_candidates(case)))
-    dominated = dominated_machines([case])
-    return Pruned(_without(case, dominated), dominated)
+    (pruned,) = prune_alike([case])
+    return pruned
 
 
-def prune_alike(cases: Sequence[Case]) -> tuple[Case, ...]:
+def prune_alike(cases: Sequence[Case]) -> tuple[Pruned, ...]:
     """Drop the same from cases that differ in loads and prices: what is dominated in all of them.
 
     What is outpriced costs more at its least price in any case than another at its most.
     """
     cases = [prepared(case) for case in cases]
     if any(is_about_more(case) or has_targets(case) for case in cases):
-        return tuple(cases)
-    cases = [replace(case, offers=_undominated_commitments(case)) for case in cases]
+        return tuple(Pruned(case, {}) for case in cases)
+    cases = [with_offers(case, _undominated_commitments(case)) for case in cases]
     blocks = {one.key for case in cases for one in _undominated_blocks(case)}
     cases = [
         replace(
-            case,
-            offers=tuple(one for one in case.offers if one.key in blocks),
+            with_offers(case, tuple(one for one in case.offers if one.key in blocks)),
             serving=_undominated_candidates(case),
         )
         for case in cases
@@ -82,7 +75,7 @@ def prune_alike(cases: Sequence[Case]) -> tuple[Case, ...]:
     left = drop_outpriced(_priced(cases, min), _priced(cases, max))
     cases = [replace(case, serving=left.serving, training=left.training) for case in cases]
     dominated = dominated_machines(cases)
-    return tuple(_without(case, dominated) for case in cases)
+    return tuple(Pruned(_without(case, dominated), dominated) for case in cases)
 
 
 def _priced(cases: Sequence[Case], choose: Callable[[Iterable[Decimal]], Decimal]) -> Case:

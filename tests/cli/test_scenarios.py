@@ -1,6 +1,7 @@
 """A plan over scenarios, from a file to what people and machines read."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from tiny_files import write_sheet, write_workloads
 from broker.domain.plan import Plan
 from broker.planning.workloads_file import workloads_sha256
 
+AWS = "aws/g6e.xlarge/eu-central-1@on_demand"
+GCP = "gcp/a2-highgpu-1g/europe-west4@on_demand"
 ROBUST = """\
 policy:
   robust:
@@ -97,14 +100,25 @@ def test_markdown_has_the_scenarios(folder: Path, plan: Plan) -> None:
     assert f"{plan.scenarios.scenarios[1].total_usd:,.2f}" in text
 
 
-def test_why_not_is_refused_and_what_rules_cost_is_told(folder: Path, plan: Plan) -> None:
+def test_what_rules_cost_is_told(folder: Path, plan: Plan) -> None:
     given = (str(folder / "plan.json"), "--sheet", str(folder / "sheet.csv"))
-    refused = run_apart(folder / "data", "explain", *given, "--why-not", plan.purchases[0].offer)
-    assert refused.code == 2
-    assert "for several scenarios" in refused.err
     told = run_apart(folder / "data", "explain", *given, "--format", "json")
     assert told.code == 0, told.err
     assert json.loads(told.out)["total_usd"] == str(plan.objective_usd)
+
+
+def test_an_offer_is_asked_about_over_all_scenarios(folder: Path, plan: Plan) -> None:
+    assert plan.scenarios is not None
+    bought = {one.offer for course in plan.scenarios.scenarios for one in course.purchases}
+    (other,) = {AWS, GCP} - bought - {one.offer for one in plan.purchases}
+    given = (str(folder / "plan.json"), "--sheet", str(folder / "sheet.csv"))
+    ended = run_apart(folder / "data", "explain", *given, "--why-not", other, "--format", "json")
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)["why_not"]
+    assert told["verdict"] == "dearer"
+    assert Decimal(told["instead"]["total_usd"]) > plan.objective_usd
+    assert other in told["instead"]["buys"]
+    assert Decimal(told["entry"]["least_usd_per_hour"]) < Decimal(told["entry"]["now_usd_per_hour"])
 
 
 def test_too_much_of_a_scenario_leaves_no_plan(tmp_path: Path) -> None:

@@ -61,11 +61,18 @@ class Entering:
         )
         optimum = optimize(without, TO_THE_END)
         assert optimum.status is not Status.INFEASIBLE
-        return Rest(proven_usd(optimum), optimum.total_usd)
+        return Rest(proven_usd(optimum), optimum.objective_usd)
 
     def entry(self) -> EntryPrice:
         """Find the price at which it enters."""
+        offered = offer_of(self.of, self.key)
+        assert offered is not None
         question = Question(
-            self.key, self.now, fewest_hours(self.of), decides_others=self.decides_others
+            self.key,
+            self.now,
+            fewest_hours(self.of, offered.price_kind),
+            decides_others=self.decides_others,
+            robust=self.of.workloads.policy.robust,
+            kind=offered.price_kind,
         )
         return entry_price(question, self.forced, self.rest)

@@ -31,13 +31,22 @@ _Bought = list[tuple[Offer, int]]
 _Groups = dict[str, tuple[ServingOption, ...]]
 
 
-def cheapest_over_scenarios(case: Case, robust: Robust, most_committed: int = 3) -> float:
-    """Try every decision; infinity where none holds in every scenario."""
+def cheapest_over_scenarios(
+    case: Case, robust: Robust, most_committed: int = 3, *, with_commitment: str = ""
+) -> float:
+    """Try every decision; infinity where none holds in every scenario.
+
+    `with_commitment` names one of which a node is bought at least.
+    """
     courses = [Tiny(as_forecast(case), most_committed)]
     courses += [Tiny(in_course(case, one), most_committed) for one in robust.scenarios]
     of = [_Course(tiny, is_expected=not number) for number, tiny in enumerate(courses)]
     best = INFEASIBLE
+    offers = _committed(courses[0])
     for bought, gang, layouts in _decisions(courses[0]):
+        nodes = {one.key: count for one, count in zip(offers, bought, strict=True)}
+        if with_commitment and not nodes[with_commitment]:
+            continue
         costs = []
         for course in of:
             costs.append(course.usd(bought, gang, layouts))

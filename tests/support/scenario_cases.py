@@ -82,3 +82,13 @@ def torn_case() -> Case:
         services=[service_entry(1, 1)], policy={"robust": {"scenarios": [growth]}}, slot="24 h"
     )
     return case(file, [small, large], serving=[serving(small, [1]), serving(large, [3], gpus=2)])
+
+
+def two_or_four_requests(rate_of_b: float, *, load: float = 2) -> Case:
+    """Ask for 2 requests/s a day, or for 4 in one case of five; a node of b costs 3, one of a 1."""
+    a, b = offer("1", name="a"), offer("3", name="b")
+    growth = {"name": "growth", "probability": 0.2, "load": {"all": 4 / load}}
+    file = workloads(
+        services=[service_entry(load, load)], policy={"robust": {"scenarios": [growth]}}
+    )
+    return case(file, [a, b], serving=[serving(a, [1.0]), serving(b, [rate_of_b])])

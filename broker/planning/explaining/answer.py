@@ -75,12 +75,6 @@ def _check_asked(plan: Plan, asked: Asked) -> None:
             "--relax asks why there is no plan, but this file has one",
             hint="`gpubroker explain PLAN` shows what each rule costs",
         )
-    if asked.why_not is not None and plan.workloads.policy.robust is not None:
-        raise ConfigurationError(
-            "--why-not forces an offer into one course of demand, but this plan is for several "
-            "scenarios",
-            hint="take policy.robust out of the workloads file, plan, and ask that plan",
-        )
 
 
 def _answer(ground: Ground, asked: Asked) -> Explanation:

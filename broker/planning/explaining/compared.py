@@ -17,7 +17,7 @@ def other_plan(plan: Plan, optimum: Optimum, *, least_usd: Decimal = Decimal(0))
         outcome=Outcome.FOUND,
         total_usd=optimum.objective_usd,
         dearer=dearer(plan, optimum, least_usd=least_usd),
-        buys=_more(optimum.purchases, plan.purchases),
+        buys=_more(_every(optimum), _every(plan)),
         drops=less_bought(plan, optimum),
     )
 
@@ -37,12 +37,20 @@ def proven_usd(optimum: Optimum | Plan) -> Decimal:
 
 def less_bought(plan: Plan, optimum: Optimum) -> tuple[str, ...]:
     """List the lines of the plan of which the other one buys less."""
-    return _more(plan.purchases, optimum.purchases)
+    return _more(_every(plan), _every(optimum))
+
+
+def _every(plan: Plan | Optimum) -> tuple[Purchase, ...]:
+    """List what is bought, in all scenarios."""
+    told = plan.scenarios.scenarios if plan.scenarios else ()
+    return (*plan.purchases, *(one for course in told for one in course.purchases))
 
 
 def _more(first: Sequence[Purchase], second: Sequence[Purchase]) -> tuple[str, ...]:
     """List the lines of which the first plan has more node-hours, those with the most first."""
-    hours = {one.id: one.node_hours for one in second}
-    more = {one.id: one.node_hours - hours.get(one.id, Decimal(0)) for one in first}
+    more: dict[str, Decimal] = {}
+    for purchases, sign in ((first, 1), (second, -1)):
+        for one in purchases:
+            more[one.id] = more.get(one.id, Decimal(0)) + sign * one.node_hours
     found = [name for name, extra in more.items() if extra > 0]
     return tuple(sorted(found, key=lambda name: (-more[name], name)))

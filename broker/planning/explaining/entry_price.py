@@ -8,23 +8,30 @@ This is Newton's method on a concave function: from the first step on the prices
 ends at the highest price of all.
 
 Where a solve leaves a gap, C and F(p) are known between two figures, and so is the price.
+
+Over scenarios q are the hours in each of them, weighed as its cost is. By the mean, plans are lines
+as ever. By the worst courses, whose order may change with the price, a plan is a convex curve that
+the line with its weights touches; F still rises, so the price is found to the cent that it is in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from broker.domain.case import Case
 from broker.domain.explanation import EntryPrice
-from broker.domain.plan import Status
+from broker.domain.offer import PriceKind
+from broker.domain.plan import Purchase, Status
 from broker.domain.quantities import MICRO_USD
+from broker.domain.robust import FORECAST, Robust
 from broker.planning.explaining.compared import proven_usd
+from broker.planning.explaining.weights import least_weight, price_factor, weights_of
 from solver.milp.optimum import Optimum
 
 CENT = Decimal("0.01")
 _MOST_STEPS = 24
 _ROUNDING = 10 * MICRO_USD
-"""Cost lines are rounded to the micro-dollar, each."""
+"""Cost lines are rounded to the micro-dollar, each; so are prices in a scenario."""
 
 ForcedAt = Callable[[Decimal], Optimum]
 """Plans with the offer used at a price of its node-hour."""
@@ -46,6 +53,7 @@ RestAt = Callable[[Decimal], Rest]
 class Question:
     """An offer, its price of a node-hour now, and the fewest hours that a plan can use it.
 
+    Hours over scenarios are weighed: 0 where those of one scenario may count for nothing.
     `decides_others` tells that its price decides when commitments beside it pay: then F need not
     rise with it, and what holds above a price has to be looked at.
     """
@@ -54,26 +62,37 @@ class Question:
     now_usd_per_hour: Decimal
     fewest_node_hours: Decimal
     decides_others: bool = False
+    robust: Robust | None = None
+    kind: PriceKind = PriceKind.ON_DEMAND
 
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """A plan with the offer used at a price: `other_usd` is what all else in it costs."""
+    """A plan with the offer used at a price: `other_usd` is what all else in it costs.
+
+    `slack_usd` is what rounding may add.
+    """
 
     usd_per_hour: Decimal
     optimum: Optimum
     other_usd: Decimal
     node_hours: Decimal
     rest: Rest
+    slack_usd: Decimal
 
     @property
     def enters(self) -> bool:
         """Say whether this plan is no dearer than any without the offer."""
-        return self.optimum.total_usd <= self.rest.least_usd + _ROUNDING
+        return self.optimum.objective_usd <= self.rest.least_usd + self.slack_usd
 
     @property
     def following(self) -> Decimal:
-        """Give the price, in whole micro-dollars, at which this plan costs what the others do."""
+        """Give the price, in whole micro-dollars, at which this plan costs what the others do.
+
+        Where no dollar of it counts, that is any price, or none.
+        """
+        if not self.node_hours:
+            return self.usd_per_hour if self.enters else MICRO_USD
         price = (self.rest.least_usd - self.other_usd) / self.node_hours
         return max(MICRO_USD, price.quantize(MICRO_USD, rounding=ROUND_FLOOR))
 
@@ -136,19 +155,62 @@ def _cent_between(low: Decimal, high: Decimal) -> Decimal | None:
     return ((first + last) / 2).quantize(CENT, rounding=ROUND_FLOOR)
 
 
-def fewest_hours(case: Case) -> Decimal:
-    """Give the hours of a slot: the fewest that a node can be bought for."""
-    return Decimal(str(case.workloads.horizon.slot.total_seconds())) / 3600
+def fewest_hours(case: Case, kind: PriceKind = PriceKind.ON_DEMAND) -> Decimal:
+    """Give the hours of a slot, the fewest that a node can be bought for, weighed over scenarios.
+
+    What is committed is so in all of them; what is rented may be so in that which counts least.
+    """
+    hours = Decimal(str(case.workloads.horizon.slot.total_seconds())) / 3600
+    robust = case.workloads.policy.robust
+    return hours * least_weight(robust, kind) if robust is not None else hours
 
 
 def _try(question: Question, forced: ForcedAt, rest: RestAt, price: Decimal) -> _Tried | None:
     optimum = forced(price)
-    own = [one for one in optimum.purchases if one.id == question.offer]
-    if optimum.status is Status.INFEASIBLE or not own:
+    own = [] if optimum.status is Status.INFEASIBLE else list(_parts(question, optimum))
+    if not any(one.node_hours for one in own):
         return None
-    hours = sum((one.node_hours for one in own), Decimal(0))
+    usd = sum((one.weight * one.usd for one in own), Decimal(0))
+    hours = sum((one.weight * one.price_factor * one.node_hours for one in own), Decimal(0))
+    rounded = sum((one.weight * one.node_hours for one in own if one.price_factor != 1), Decimal(0))
+    return _Tried(
+        price,
+        optimum,
+        optimum.objective_usd - usd,
+        hours,
+        rest(price),
+        slack_usd=_ROUNDING + rounded * MICRO_USD,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a plan spends on the offer, in one scenario where there are several."""
+
+    weight: Decimal
+    price_factor: Decimal
+    usd: Decimal
+    node_hours: Decimal
+
+
+def _parts(question: Question, optimum: Optimum) -> Iterator[_Part]:
+    robust, one = question.robust, Decimal(1)
+    told = optimum.scenarios.scenarios if optimum.scenarios else ()
+    if robust is None or not told:
+        yield _Part(one, one, *_spent(optimum.purchases, question.offer))
+        return
+    weights = weights_of(robust, [course.total_usd for course in told])
+    for course, weight in zip(told, weights, strict=True):
+        bought = optimum.purchases if course.name == FORECAST else course.purchases
+        factor = price_factor(robust, course.name, question.kind)
+        yield _Part(weight, factor, *_spent(bought, question.offer))
+
+
+def _spent(purchases: Sequence[Purchase], offer: str) -> tuple[Decimal, Decimal]:
+    """Add up the dollars and node-hours of an offer."""
+    own = [one for one in purchases if one.id == offer]
     usd = sum((one.usd for one in own), Decimal(0))
-    return _Tried(price, optimum, optimum.total_usd - usd, hours, rest(price))
+    return usd, sum((one.node_hours for one in own), Decimal(0))
 
 
 def _most(question: Question, tried: _Tried, forced: ForcedAt, rest: RestAt) -> Decimal | None:
@@ -157,10 +219,10 @@ def _most(question: Question, tried: _Tried, forced: ForcedAt, rest: RestAt) -> 
     F rises by at least the fewest node-hours with each dollar; so from what is proven of it at one
     price follows where it has passed C. Where that is far off, a cent above is looked at itself.
     """
-    price = tried.usd_per_hour
+    price, hours = tried.usd_per_hour, question.fewest_node_hours
     short = max(Decimal(0), tried.rest.most_usd - proven_usd(tried.optimum))
-    most = price + (short / question.fewest_node_hours).quantize(MICRO_USD, rounding=ROUND_CEILING)
-    if most - price <= CENT and not question.decides_others:
+    most = price + (short / hours).quantize(MICRO_USD, rounding=ROUND_CEILING) if hours else None
+    if most is not None and most - price <= CENT and not question.decides_others:
         return most
     above = forced(price + CENT)
     if above.status is Status.INFEASIBLE:

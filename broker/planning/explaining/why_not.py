@@ -1,6 +1,6 @@
 """Why an offer is not in a plan: the first thing that keeps it out, or what its use would cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -9,7 +9,7 @@ from broker.catalog.keys import find_key
 from broker.domain.case import Case, committed_hours
 from broker.domain.explanation import OtherPlan, Outcome, Verdict, WhyNot
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import SMALLEST_GAP, Status
+from broker.domain.plan import SMALLEST_GAP, Plan, Status
 from broker.domain.policy import Policy
 from broker.planning.explaining.cases import (
     at_price,
@@ -28,7 +28,8 @@ from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
 from solver.milp.forced import forced_optimum
 from solver.milp.optimum import Optimum
-from solver.milp.prune import prune
+from solver.milp.prune import prune_alike
+from solver.milp.scenarios.cases import scenario_cases
 
 _DEARER_THAN_ANY_USD = Decimal(10) ** 12
 """Stands for the cost of a plan where there is none."""
@@ -53,8 +54,11 @@ def why_not(ground: Ground, name: str) -> WhyNot:
         ConfigurationError: the catalog has no such offer.
     """
     offer, held = _find(ground, name)
-    if any(one.id == offer.key for one in ground.plan.purchases):
-        return WhyNot(offer=offer.key, verdict=Verdict.IN_PLAN, reason="the plan buys it")
+    bought_in = _bought_in(ground.plan, offer.key)
+    if bought_in is not None:
+        return WhyNot(
+            offer=offer.key, verdict=Verdict.IN_PLAN, reason=f"the plan buys it{bought_in}"
+        )
     if held is not None:
         reason = f"a trust gate holds it back: {held.reason.replace('_', ' ')}"
         told = (held.detail,) if held.detail else ()
@@ -68,6 +72,15 @@ def why_not(ground: Ground, name: str) -> WhyNot:
         details = tuple(_rule_details(offer, policy, rule))
         return WhyNot(offer=offer.key, verdict=Verdict.RULED_OUT, reason=rule, details=details)
     return _by_work(ground, offer)
+
+
+def _bought_in(plan: Plan, key: str) -> str | None:
+    """Say in which scenarios alone a plan buys an offer; None where it does not."""
+    if any(one.id == key for one in plan.purchases):
+        return ""
+    told = plan.scenarios.scenarios if plan.scenarios else ()
+    names = [one.name for one in told if any(each.id == key for each in one.purchases)]
+    return f" in scenario {', '.join(map(repr, names))}" if names else None
 
 
 def _find(ground: Ground, name: str) -> tuple[Offer, Quarantined | None]:
@@ -151,8 +164,10 @@ class _Forcing:
         question = Question(
             offer=key,
             now_usd_per_hour=now,
-            fewest_node_hours=fewest_hours(case),
+            fewest_node_hours=fewest_hours(case, self.offer.price_kind),
             decides_others=rents_beside_commitments(case, key),
+            robust=case.workloads.policy.robust,
+            kind=self.offer.price_kind,
         )
         entry = entry_price(
             question,
@@ -190,7 +205,7 @@ class _Forcing:
         )
 
     def _details(self) -> Iterator[str]:
-        better = prune(self.ground.case).dominated.get(self.offer.machine)
+        better = _dominated(self.ground.case).get(self.offer.machine)
         if better is not None:
             yield f"{better} does all that it can do for no more"
         yield from time_reasons(self.ground.case, self.offer)
@@ -220,6 +235,13 @@ class _Forcing:
             )
 
 
+def _dominated(case: Case) -> Mapping[str, str]:
+    """Map machines to those that do all that they can do for no more, in every scenario."""
+    robust = case.workloads.policy.robust
+    courses = [one.case for one in scenario_cases(case, robust)] if robust is not None else [case]
+    return prune_alike(courses)[0].dominated
+
+
 def _is_new_commitment(offer: Offer) -> bool:
     return offer.commitment is not None or offer.price_kind is PriceKind.SAVINGS_PLAN
 
@@ -240,7 +262,7 @@ class _Rest:
         name = price if self.decides_others else None
         if name not in known:
             if not self.decides_others and plan.gap_fraction <= SMALLEST_GAP:
-                known[name] = Rest(plan.total_usd, plan.total_usd)
+                known[name] = Rest(plan.objective_usd, plan.objective_usd)
             else:
                 known[name] = self._solved(price)
         return known[name]
@@ -253,11 +275,11 @@ class _Rest:
         has_plan = optimum.status is not Status.INFEASIBLE
         if self.decides_others:
             if has_plan:
-                return Rest(proven_usd(optimum), optimum.total_usd)
+                return Rest(proven_usd(optimum), optimum.objective_usd)
             least = optimum.bound_usd if optimum.ran_out_of_time else _DEARER_THAN_ANY_USD
             return Rest(least, _DEARER_THAN_ANY_USD)
         least = max(plan.bound_usd, proven_usd(optimum) if has_plan else optimum.bound_usd)
-        most = min(plan.total_usd, optimum.total_usd) if has_plan else plan.total_usd
+        most = min(plan.objective_usd, optimum.objective_usd) if has_plan else plan.objective_usd
         return Rest(min(least, most), most)
 
     def _case(self, price: Decimal) -> Case:

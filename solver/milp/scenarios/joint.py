@@ -6,7 +6,7 @@ All families hold in each scenario, but for what is asked of commitments over th
 of the plan's targets: that is asked of the forecast alone, which is what is expected.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from broker.domain.case import Case
 from broker.domain.robust import Measure, Robust
 from solver.milp.build import build_sets
 from solver.milp.program import Program, build_program
-from solver.milp.prune import prune_alike
+from solver.milp.prune import Pruned, prune_alike
 from solver.milp.scenarios.cases import scenario_cases
 from solver.milp.sets import Configuration, Floats, Sets
 from solver.milp.variables import Block
@@ -36,6 +36,10 @@ FORECAST_FAMILIES = frozenset(
 Choice = tuple[str, str, bool, Configuration]
 """A configuration for a demand: service, user region, whether of its prompts alone, and it."""
 Decision = tuple[object, ...]
+Prune = Callable[[Sequence[Case]], Sequence[Pruned]]
+"""Drops the same from the cases of all scenarios: what no plan needs."""
+Build = Callable[[Sets], Program]
+"""Makes the program of a scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,15 @@ class Joint:
         yield from (self.chosen, self.value_at_risk, self.beyond_usd)
 
 
-def build_joint(case: Case, robust: Robust) -> Joint:
+def build_joint(
+    case: Case, robust: Robust, *, prune: Prune = prune_alike, build: Build = build_program
+) -> Joint:
     """Build the programs of all scenarios side by side."""
     named = scenario_cases(case, robust)
     scenarios: list[Scenario] = []
     start = 0
-    for one, pruned in zip(named, prune_alike([of.case for of in named]), strict=True):
-        program = _program(build_sets(pruned), is_forecast=not scenarios)
+    for one, pruned in zip(named, prune([of.case for of in named]), strict=True):
+        program = _program(build(build_sets(pruned.case)), is_forecast=not scenarios)
         scenarios.append(Scenario(one.name, float(one.probability), program, start))
         start += program.columns.size
     named_in_order = dict.fromkeys(
@@ -130,8 +136,7 @@ def decisions_of(program: Program) -> dict[Decision, int]:
     return found
 
 
-def _program(sets: Sets, *, is_forecast: bool) -> Program:
-    program = build_program(sets)
+def _program(program: Program, *, is_forecast: bool) -> Program:
     if is_forecast:
         return program
     families = tuple(one for one in program.families if one.family not in FORECAST_FAMILIES)

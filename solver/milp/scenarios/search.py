@@ -97,7 +97,7 @@ def solve_joint(
     if best is None:
         outcome = Outcome.INFEASIBLE if bound_usd == math.inf else solution.outcome
         return JointSolution(joint, outcome, (), min(bound_usd, solution.bound_usd))
-    values = _polished(joint, best, _part(limits, ends_at - clock()), clock)
+    values = polished(joint, best, _part(limits, ends_at - clock()), clock)
     own = tuple(one.of(best if values is None else values) for one in joint.scenarios)
     return JointSolution(joint, Outcome.FEASIBLE, own, bound_usd)
 
@@ -175,7 +175,7 @@ def _start(joint: Joint, limits: Limits, ways: Ways) -> Floats | None:
     )
 
 
-def _polished(joint: Joint, values: Floats, limits: Limits, clock: Monotonic) -> Floats | None:
+def polished(joint: Joint, values: Floats, limits: Limits, clock: Monotonic) -> Floats | None:
     """Solve each scenario anew under the decisions of a plan."""
     forecast = joint.scenarios[0]
     choices = frozenset[Choice]().union(

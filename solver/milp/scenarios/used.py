@@ -1,0 +1,113 @@
+"""The cheapest plan over scenarios that uses an offer: in one of them at least.
+
+Each scenario's program has the rows of a search for its own use (`forced`). What they count is
+added up over the scenarios here. Nodes that are committed are so in all of them.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from broker.domain.case import Case
+from broker.domain.robust import Robust
+from solver.milp.first_plan import is_plan
+from solver.milp.optimum import Optimum, none, over_scenarios
+from solver.milp.program import Program
+from solver.milp.rows import Entries, Key, Rows, entries, rows_of, some_of
+from solver.milp.scenarios.joint import Build, Joint, Prune, Scenario, build_joint
+from solver.milp.scenarios.program import joint_families, to_joint_proto
+from solver.milp.scenarios.search import JointSolution, polished
+from solver.milp.sets import Floats, has_hopeless_workload
+from solver.milp.solve import Limits, Outcome, solve_model
+
+_SOLVE_SHARE = 0.85
+"""The rest of the time is for each scenario's own program."""
+_SHORTEST_S = 1.0
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How use is asked for: a way to prune, and programs with rows of a family that count it.
+
+    Of that family the rows with the keys `counted` ask for a use; others say what is one.
+    """
+
+    prune: Prune
+    build: Build
+    family: str
+    counted: frozenset[Key]
+
+
+def used_somewhere(case: Case, robust: Robust, limits: Limits, use: Use) -> Optimum:
+    """Plan a case over all scenarios so that an offer is used in one of them at least."""
+    ends_at = time.monotonic() + limits.time_limit_s
+    joint = build_joint(case, robust, prune=use.prune, build=use.build)
+    asked = use_in_any(joint, use)
+    if not asked.keys or any(has_hopeless_workload(one.program.sets) for one in joint.scenarios):
+        return none(0.0, ran_out_of_time=False)
+    free = tuple(_free(one, use) for one in joint.scenarios)
+    families = [*joint_families(replace(joint, scenarios=free)), asked]
+    model = to_joint_proto(joint, families).SerializeToString()
+    part = replace(limits, time_limit_s=limits.time_limit_s * _SOLVE_SHARE)
+    solution = solve_model(model, part)
+    if not is_plan(solution):
+        ran_out = solution.outcome is not Outcome.INFEASIBLE
+        return none(solution.bound_usd if ran_out else 0.0, ran_out_of_time=ran_out)
+    at = _where(joint, use, solution.values)
+    kept = (*free[:at], joint.scenarios[at], *free[at + 1 :])
+    left = replace(limits, time_limit_s=max(ends_at - time.monotonic(), _SHORTEST_S))
+    better = polished(replace(joint, scenarios=kept), solution.values, left, time.monotonic)
+    values = solution.values if better is None else better
+    own = tuple(one.of(values) for one in joint.scenarios)
+    return over_scenarios(JointSolution(joint, Outcome.FEASIBLE, own, solution.bound_usd), limits)
+
+
+def use_in_any(joint: Joint, use: Use) -> Rows:
+    """Ask for a use in one scenario at least: what each counted row counts, over all of them."""
+    counted = [(one, _counted(one.program, use)) for one in joint.scenarios]
+    keys = list(dict.fromkeys(key for _, rows in counted for key in rows.keys))
+    parts: list[Entries] = []
+    for scenario, rows in counted:
+        number = np.array([keys.index(key) for key in rows.keys], dtype=np.int64)
+        column = rows.entries.column + scenario.start
+        parts.append(entries(number[rows.entries.row], column, rows.entries.coefficient))
+    return rows_of(f"{use.family}_in_any", keys, parts, lower=1.0)
+
+
+def _counted(program: Program, use: Use) -> Rows:
+    for rows in program.families:
+        if rows.family == use.family:
+            return some_of(rows, np.flatnonzero(_is_counted(rows, use)))
+    return rows_of(use.family, [], [])
+
+
+def _is_counted(rows: Rows, use: Use) -> npt.NDArray[np.bool_]:
+    return np.array([key in use.counted for key in rows.keys], dtype=bool)
+
+
+def _free(scenario: Scenario, use: Use) -> Scenario:
+    """Let a scenario do without use; what counts as one stays said."""
+    families = tuple(
+        replace(rows, lower=np.where(_is_counted(rows, use), -np.inf, rows.lower))
+        if rows.family == use.family
+        else rows
+        for rows in scenario.program.families
+    )
+    return replace(scenario, program=replace(scenario.program, families=families))
+
+
+def _where(joint: Joint, use: Use, values: Floats) -> int:
+    """Say in which scenario a solution has the use that was asked of all of them together.
+
+    Whatever shows a need of nodes shows work on them in the same scenario.
+    """
+    for number, scenario in enumerate(joint.scenarios):
+        rows, own = _counted(scenario.program, use), scenario.of(values)
+        amounts = rows.entries.coefficient * own[rows.entries.column]
+        counts = np.bincount(rows.entries.row, amounts, minlength=len(rows.keys))
+        if len(counts) and (counts > _HALF).all():
+            return number
+    raise ValueError("a plan that must use an offer uses it in no scenario")
