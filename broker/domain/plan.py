@@ -76,12 +76,13 @@ class SavingsPlan(Frozen):
     """Dollars that are promised for every hour of a term, and what they are used for.
 
     `utilization` is the share of what is promised in the horizon that covered nodes use. `steady`
-    are the nodes that justify a promise beyond the horizon.
+    are the nodes that justify a promise beyond the horizon, as forecast. Only a plan over scenarios
+    may promise what covers nothing in one of them.
     """
 
     usd_per_hour: Usd
     utilization: float
-    covers: Annotated[tuple[Coverage, ...], Field(min_length=1)]
+    covers: tuple[Coverage, ...]
     steady: tuple[SteadyNodes, ...] = ()
 
 

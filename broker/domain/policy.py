@@ -120,15 +120,6 @@ class Policy(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _robust_plans_promise_no_dollars(self) -> Self:
-        if self.robust is not None and self.commitments.savings_plans:
-            raise ValueError(
-                "robust and commitments.savings_plans cannot be had together, as what a promise "
-                "covers differs between scenarios; turn savings_plans off"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _promises_cover_nodes_alike(self) -> Self:
         key = "surcharges" if self.surcharges else "isolated"
         if (self.surcharges or self.isolated) and self.commitments.savings_plans:

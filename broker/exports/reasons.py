@@ -233,10 +233,9 @@ def _promise(purchase: Purchase, savings: SavingsPlan) -> Iterator[str]:
     )
     for one in savings.covers:
         yield f"It pays for {one.node_hours:,.0f} node-hours of {one.line}: {one.usd:,.2f} USD."
-    yield (
-        f"It pays off where more than {purchase.breakeven_utilization or 0:.0%} of the promise is "
-        "used."
-    )
+    if purchase.breakeven_utilization is not None:
+        even = f"{purchase.breakeven_utilization:.0%}"
+        yield f"It pays off where more than {even} of the promise is used."
     if purchase.later_usd:
         yield f"{purchase.later_usd:,.2f} USD of its cost fall after the horizon."
 

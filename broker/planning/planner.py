@@ -133,7 +133,7 @@ def _used_offers(case: Case, optimum: Optimum) -> tuple[Offer, ...]:
     by_key = {offer.key: offer for offer in case.machines.values()}
     by_key |= {offer.key: offer for offer in case.offers}
     keys = {purchase.offer for purchase in all_purchases(optimum)}
-    for savings in (one.savings for one in optimum.purchases if one.savings):
+    for savings in (one.savings for one in all_purchases(optimum) if one.savings):
         keys |= {one.offer for one in savings.covers} | {one.offer for one in savings.steady}
     return tuple(by_key[key] for key in sorted(keys))
 

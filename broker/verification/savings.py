@@ -64,7 +64,11 @@ def savings_coverage(facts: Facts) -> Iterator[Finding]:
 
 
 def savings_figures(facts: Facts) -> Iterator[Finding]:
-    """State of each plan what it uses, how full it is expected to be, and where it breaks even."""
+    """State of each plan what it uses, how full it is expected to be, and where it breaks even.
+
+    One that covers nothing is bought over scenarios alone, where it does in another one of them;
+    then it breaks even nowhere.
+    """
     for one, plan in _plans(facts):
         used, rented = Fraction(0), 0.0
         for cover in plan.covers:
@@ -80,12 +84,18 @@ def savings_figures(facts: Facts) -> Iterator[Finding]:
                 found = f"covers {cover.node_hours} node-hours of {cover.line} for {cover.usd}"
                 yield Finding(one.purchase.id, f"{found}; {float(hours):g} for {float(usd):.6f}")
         promised = Fraction(plan.usd_per_hour) * Fraction(_active_h(facts, one))
-        if not promised or not rented:
+        if not promised or (not rented and facts.plan.scenarios is None):
             yield Finding(one.purchase.id, "promises or covers nothing")
             continue
         yield from _share(one, "utilization", plan.utilization, float(used / promised))
         even = one.purchase.breakeven_utilization
-        yield from _share(one, "breakeven_utilization", even, min(1.0, float(used) / rented))
+        right = min(1.0, float(used) / rented) if rented else None
+        yield from _share(one, "breakeven_utilization", even, right)
+
+
+def idle_promises(facts: Facts) -> set[str]:
+    """Name the plans that cover nothing."""
+    return {one.purchase.id for one, plan in _plans(facts) if not plan.covers}
 
 
 def outliving_savings(facts: Facts) -> Iterator[Finding]:
@@ -115,8 +125,12 @@ def outliving_savings(facts: Facts) -> Iterator[Finding]:
             yield Finding(one.purchase.id, message)
 
 
-def _share(one: Bought, name: str, found: float | None, right: float) -> Iterator[Finding]:
-    if found is None or not math.isclose(found, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+def _share(one: Bought, name: str, found: float | None, right: float | None) -> Iterator[Finding]:
+    if found is None or right is None:
+        is_right = found is right
+    else:
+        is_right = math.isclose(found, right, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    if not is_right:
         yield Finding(one.purchase.id, f"{name} is {found}; {right} is right")
 
 

@@ -17,6 +17,7 @@ from broker.domain.robust import FORECAST, Measure, Robust, Scenario
 from broker.verification.coverage import spare_commitments
 from broker.verification.facts import COMMITTED, SPOT, Facts, Finding, gather
 from broker.verification.load import kinds_of, roles_in
+from broker.verification.savings import idle_promises
 from broker.verification.timeline import node_hours_of
 
 FORECAST_ALONE = frozenset(
@@ -79,6 +80,7 @@ def scenario_decisions(facts: Facts) -> Iterator[Finding]:
         yield from _other_commitments(facts, courses)
         yield from _too_many_kinds(facts, courses)
         yield from _never_needed(courses)
+        yield from _steady_elsewhere(courses)
 
 
 _Courses = Sequence[tuple[str, Facts]]
@@ -107,6 +109,16 @@ def _never_needed(courses: _Courses) -> Iterator[Finding]:
         least = min(one[subject] for one in spare)
         if least >= 1:
             yield Finding(subject, f"{least:.0f} committed nodes are needed in no scenario")
+    idle = [idle_promises(course) for _, course in courses]
+    for subject in sorted(set.intersection(*idle)):
+        yield Finding(subject, "promises dollars that cover nothing in any scenario")
+
+
+def _steady_elsewhere(courses: _Courses) -> Iterator[Finding]:
+    for name, course in courses[1:]:
+        for one in course.plan.purchases:
+            if one.savings is not None and one.savings.steady:
+                yield Finding(one.id, f"states steady nodes in scenario {name!r}, not as forecast")
 
 
 def every_course(facts: Facts) -> list[tuple[str, Facts]]:
@@ -213,6 +225,8 @@ def _mean_of_worst(costs: Sequence[tuple[Fraction, Fraction]], share: Fraction) 
 def _commitments(purchases: Sequence[Purchase]) -> dict[str, object]:
     return {
         one.id: (one.offer, one.price_kind, one.steps, one.block, one.isolated_for)
+        if one.savings is None
+        else (one.price_kind, one.savings.usd_per_hour)
         for one in purchases
         if one.price_kind in COMMITTED or one.savings is not None
     }

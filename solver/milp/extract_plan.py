@@ -16,9 +16,8 @@ from solver.milp.extract_work import (
     training_assignments,
 )
 from solver.milp.program import Program
-from solver.milp.sets import Floats
+from solver.milp.sets import Floats, Sets
 from solver.milp.tenants import lines_sold, purchases_sold, serving_sold, training_sold
-from solver.milp.variables import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +39,24 @@ def parts_of(solved: Sequence[tuple[Program, Floats]]) -> tuple[Parts, ...]:
     """Read the parts of programs that share their commitments, each with its solution.
 
     Money is computed from the offers' prices. Commitments that none of the programs needs are left
-    out.
+    out, and promises that cover nothing in any.
     """
     work = [read_work(program, values) for program, values in solved]
     committed = needed_commitments(solved, work)
-    return tuple(
-        _parts(program, values, own, committed)
+    bought = [
+        purchases(program, values, own, committed)
         for (program, values), own in zip(solved, work, strict=True)
+    ]
+    used = {one.id for some in bought for one in some if one.savings is None or one.savings.covers}
+    return tuple(
+        _parts(program.sets, own, tuple(one for one in some if one.id in used))
+        for (program, _), own, some in zip(solved, work, bought, strict=True)
     )
 
 
-def _parts(program: Program, values: Floats, work: Work, committed: Ints) -> Parts:
-    sets = program.sets
+def _parts(sets: Sets, work: Work, bought: tuple[Purchase, ...]) -> Parts:
     serving = serving_assignments(sets, work)
     training = training_assignments(sets, work)
-    bought = purchases(program, values, work, committed)
     offers = {offer.key: offer for offer in sets.case.machines.values()}
     offers |= {offer.key: offer for offer in sets.case.offers} | dict(sets.case.listed)
     lines = cost_lines(bought, offers) + data_lines(sets.case, serving, training)

@@ -78,13 +78,13 @@ def covered_node_hours(sets: Sets, found: Promised, machine: int) -> Decimal:
 
 
 def savings_purchases(program: Program, values: Floats, found: Promised) -> Iterator[Purchase]:
-    """Make a purchase of each plan that covers something."""
+    """Make a purchase of each plan that is promised, whether it covers something or nothing."""
     sets, block = program.sets, program.columns.steady_nodes
     steady = np.rint(values[block.start : block.start + block.size]).astype(np.int64)
     for number, usd_per_hour in enumerate(found.usd_per_hour):
         rates = [at for at, one in enumerate(sets.plan_rates) if one.plan == number]
         covers = tuple(_covers(sets, found, rates))
-        if covers:
+        if usd_per_hour:
             needed = _needed(sets, steady, rates, usd_per_hour)
             plan = SavingsPlan(
                 usd_per_hour=usd_per_hour,
@@ -131,7 +131,8 @@ def _needed(
 
 def _purchase(sets: Sets, number: int, plan: SavingsPlan) -> Purchase:
     rates = {one.offer.key: one for one in sets.plan_rates if one.plan == number}
-    first = rates[max(plan.covers, key=lambda one: (one.usd, one.offer)).offer].offer
+    of_most = max(plan.covers, key=lambda one: (one.usd, one.offer), default=None)
+    first = rates[of_most.offer if of_most else min(rates)].offer
     term_h = committed_hours(first)
     active_h = Decimal(str(sets.plans[number].active_h))
     upfront = Fraction(plan.usd_per_hour * term_h) * upfront_share(first)
@@ -151,8 +152,12 @@ def _purchase(sets: Sets, number: int, plan: SavingsPlan) -> Purchase:
     )
 
 
-def _breakeven(sets: Sets, covers: Sequence[Coverage], rates: Mapping[str, PlanRate]) -> float:
-    """Give the share of the promise that must be used to beat renting what it covers."""
+def _breakeven(
+    sets: Sets, covers: Sequence[Coverage], rates: Mapping[str, PlanRate]
+) -> float | None:
+    """Give the share of the promise to be used to beat renting what it covers; None for nothing."""
+    if not covers:
+        return None
     trend = sets.case.workloads.policy.price_trend_per_year
     rented_usd = 0.0
     for one in covers:

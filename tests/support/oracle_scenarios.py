@@ -7,7 +7,7 @@ after the other until their probability is reached.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from oracle import (
     _cost,
@@ -19,7 +19,7 @@ from oracle import (
     _upfront_usd,
 )
 from oracle_fleets import INFEASIBLE, SLACK, Gang, Tiny, kind_of
-from oracle_savings import Promise
+from oracle_savings import Promise, promises
 
 from broker.domain.case import Case, ServingOption
 from broker.domain.load import LoadCurve
@@ -27,7 +27,6 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import quantize_usd
 from broker.domain.robust import Robust, Scenario
 
-_Bought = list[tuple[Offer, int]]
 _Groups = dict[str, tuple[ServingOption, ...]]
 
 
@@ -44,7 +43,7 @@ def cheapest_over_scenarios(
     best = INFEASIBLE
     offers = _committed(courses[0])
     for bought, gang, layouts in _decisions(courses[0]):
-        nodes = {one.key: count for one, count in zip(offers, bought, strict=True)}
+        nodes = {one.key: count for one, count in zip(offers, bought.nodes, strict=True)}
         if with_commitment and not nodes[with_commitment]:
             continue
         costs = []
@@ -111,20 +110,32 @@ def in_course(case: Case, scenario: Scenario) -> Case:
 _Layouts = frozenset[tuple[str, str]]
 
 
-def _decisions(tiny: Tiny) -> Iterator[tuple[tuple[int, ...], Gang, _Layouts]]:
-    """List counts of commitments, gangs, and the layouts that may serve each service."""
+@dataclass(frozen=True)
+class _Bought:
+    """Nodes of each commitment, and dollars an hour of the one savings plan."""
+
+    nodes: tuple[int, ...]
+    promise: Promise
+
+
+def _decisions(tiny: Tiny) -> Iterator[tuple[_Bought, Gang, _Layouts]]:
+    """List what may be committed to, gangs, and the layouts that may serve each service."""
     offers = _committed(tiny)
     counts = itertools.product(range(tiny.most_committed + 1), repeat=len(offers))
-    for nodes in counts:
+    for nodes, promise in itertools.product(counts, list(promises(tiny))):
         bought = list(zip(offers, nodes, strict=True))
-        if _upfront_usd(bought) > _most_upfront_usd(tiny) + SLACK:
+        if _upfront_usd(bought) + promise.upfront_usd > _most_upfront_usd(tiny) + SLACK:
             continue
         for gang, layouts in itertools.product(_gangs(tiny), _layouts(tiny)):
-            yield nodes, gang, layouts
+            yield _Bought(nodes, promise), gang, layouts
 
 
 def _committed(tiny: Tiny) -> list[Offer]:
-    return [one for one in tiny.case.offers if one.commitment is not None]
+    return [
+        one
+        for one in tiny.case.offers
+        if one.commitment is not None and one.price_kind is not PriceKind.SAVINGS_PLAN
+    ]
 
 
 def _layouts(tiny: Tiny) -> list[_Layouts]:
@@ -152,15 +163,17 @@ class _Course:
         self.slots = [(groups, _Slots(tiny, groups)) for groups in _group_choices(tiny)]
         self.known: dict[object, float] = {}
 
-    def usd(self, nodes: tuple[int, ...], gang: Gang, layouts: _Layouts) -> float:
+    def usd(self, decided: _Bought, gang: Gang, layouts: _Layouts) -> float:
         at = (gang[0].machine, gang[0].candidate.id, gang[1]) if gang else None
-        name = (nodes, at, layouts)
+        kept = decided.promise.outliving() if self.is_expected else []
+        steady = tuple((offer.key, nodes) for offer, nodes in kept)
+        name = (decided.nodes, decided.promise.usd_per_hour, steady, at, layouts)
         if name not in self.known:
-            self.known[name] = self._usd(nodes, gang, layouts)
+            self.known[name] = self._usd(decided, gang, layouts)
         return self.known[name]
 
-    def _usd(self, nodes: tuple[int, ...], gang: Gang, layouts: _Layouts) -> float:
-        bought = list(zip(_committed(self.tiny), nodes, strict=True))
+    def _usd(self, decided: _Bought, gang: Gang, layouts: _Layouts) -> float:
+        bought = list(zip(_committed(self.tiny), decided.nodes, strict=True))
         best = INFEASIBLE
         for groups, slots in self.slots:
             if {(name, kind_of(one)[0]) for name, own in groups.items() for one in own} <= layouts:
@@ -168,7 +181,7 @@ class _Course:
                     usd = _cost(
                         self.tiny,
                         bought,
-                        promise=Promise(),
+                        promise=decided.promise,
                         gang=gang,
                         slots=slots,
                         apart=apart,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from changed_cases import with_workloads
 from random_cases import random_case
+from savings_cases import RENTED, rate
 from tiny_cases import case, offer, service_entry, serving, workloads
 
 from broker.domain.case import Case
@@ -92,3 +93,19 @@ def two_or_four_requests(rate_of_b: float, *, load: float = 2) -> Case:
         services=[service_entry(load, load)], policy={"robust": {"scenarios": [growth]}}
     )
     return case(file, [a, b], serving=[serving(a, [1.0]), serving(b, [rate_of_b])])
+
+
+def owned_until_growth() -> Case:
+    """Need the one node that is owned, or two in nine cases of ten; a month may be promised."""
+    growth = {"name": "growth", "probability": 0.9, "load": {"all": 2}}
+    file = workloads(
+        services=[service_entry(1, 1)],
+        policy={
+            "commitments": {"savings_plans": True},
+            "robust": {"scenarios": [growth]},
+        },
+        days=31,
+        slot="24 h",
+    )
+    offers = [RENTED, rate("2", term_months=1)]
+    return case(file, offers, serving=[serving(RENTED, [1])], owned=[(RENTED, 1)])

@@ -26,6 +26,7 @@ FORECAST_FAMILIES = frozenset(
         "steady_level",
         "steady_whole",
         "steady_limit",
+        "savings_steady",
         "committed_share",
         "idle_nodes",
         "commitment_use",
@@ -126,6 +127,8 @@ def decisions_of(program: Program) -> dict[Decision, int]:
     for number, one in enumerate(sets.committed):
         name = ("committed", one.id, one.block and one.block.for_runs)
         found[name] = int(columns.committed_nodes.at(number))
+    for number, plan in enumerate(sets.plans):
+        found["promised", plan.id] = int(columns.plan_steps.at(number))
     for number, option in enumerate(sets.run_options):
         of = option.option
         run = (of.run, of.machine, of.candidate.id)
@@ -140,7 +143,10 @@ def _program(program: Program, *, is_forecast: bool) -> Program:
     if is_forecast:
         return program
     families = tuple(one for one in program.families if one.family not in FORECAST_FAMILIES)
-    return replace(program, families=families)
+    steady = program.columns.steady_nodes
+    none = replace(steady, upper=np.zeros_like(steady.upper))
+    columns = replace(program.columns, steady_nodes=none)
+    return replace(program, columns=columns, families=families)
 
 
 def _block(name: str, start: int, upper: Floats, *, integer: bool = False) -> Block:

@@ -7,9 +7,10 @@ from solver.milp.scenarios.joint import Joint, decisions_of
 
 
 def same_decisions(joint: Joint) -> Rows:
-    """Commit to the same nodes, and put each run on the same nodes at the same time.
+    """Commit to the same, and put each run on the same nodes at the same time.
 
         committed_nodes[p]^s = committed_nodes[p]^0    ∀ commitments p
+        plan_steps[v]^s = plan_steps[v]^0              ∀ savings plans v
         option_used[a]^s = option_used[a]^0            ∀ run options a
         gang_up[a,t]^s = gang_up[a,t]^0                ∀ a, t ∈ window[a]
         ∀ scenarios s but the forecast, which is 0

@@ -36,6 +36,7 @@ from solver.milp.scenarios.joint import (
 from solver.milp.scenarios.program import joint_cost, to_joint_proto
 from solver.milp.sets import Floats, Sets, has_hopeless_workload
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.targets import without_targets
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
@@ -113,14 +114,20 @@ def joint_bound_usd(case: Case, robust: Robust, bounded: Bounded) -> float:
 def _least_usd(joint: Joint, bounded: Bounded, seconds: float) -> float:
     """Measure what each scenario costs at least by itself: no plan for all of them costs less.
 
-    Only in the forecast what is committed must be worth it after the horizon.
+    Only in the forecast what is committed must be worth it after the horizon, and targets be met.
     """
     share_s = seconds / len(joint.scenarios)
     costs = []
     for number, scenario in enumerate(joint.scenarios):
         sets = scenario.program.sets
-        costs.append(bounded(replace(sets, levels=()) if number else sets, share_s))
+        costs.append(bounded(_for_now(sets) if number else sets, share_s))
     return math.inf if math.inf in costs else measured(joint, np.array(costs))
+
+
+def _for_now(sets: Sets) -> Sets:
+    """Ask nothing of what is committed but what it carries."""
+    plans = tuple(replace(one, needs_steady=False) for one in sets.plans)
+    return replace(without_targets(sets), levels=(), plans=plans)
 
 
 def measured(joint: Joint, costs: Floats) -> float:

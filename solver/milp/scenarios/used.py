@@ -1,7 +1,8 @@
 """The cheapest plan over scenarios that uses an offer: in one of them at least.
 
 Each scenario's program has the rows of a search for its own use (`forced`). What they count is
-added up over the scenarios here. Nodes that are committed are so in all of them.
+added up over the scenarios here. Nodes that are committed are so in all of them; a savings plan
+covers a node's hours of one period in all of them together, as it may over several periods.
 """
 
 import time
@@ -25,7 +26,9 @@ from solver.milp.solve import Limits, Outcome, solve_model
 _SOLVE_SHARE = 0.85
 """The rest of the time is for each scenario's own program."""
 _SHORTEST_S = 1.0
-_HALF = 0.5
+_WHOLE = 1 - 1e-6
+_ROUNDING = 1e-7
+"""What is asked of a scenario by itself is less than the solver found by so much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def used_somewhere(case: Case, robust: Robust, limits: Limits, use: Use) -> Opti
     asked = use_in_any(joint, use)
     if not asked.keys or any(has_hopeless_workload(one.program.sets) for one in joint.scenarios):
         return none(0.0, ran_out_of_time=False)
-    free = tuple(_free(one, use) for one in joint.scenarios)
+    free = tuple(_asking(one, use, -np.inf) for one in joint.scenarios)
     families = [*joint_families(replace(joint, scenarios=free)), asked]
     model = to_joint_proto(joint, families).SerializeToString()
     part = replace(limits, time_limit_s=limits.time_limit_s * _SOLVE_SHARE)
@@ -56,8 +59,7 @@ def used_somewhere(case: Case, robust: Robust, limits: Limits, use: Use) -> Opti
     if not is_plan(solution):
         ran_out = solution.outcome is not Outcome.INFEASIBLE
         return none(solution.bound_usd if ran_out else 0.0, ran_out_of_time=ran_out)
-    at = _where(joint, use, solution.values)
-    kept = (*free[:at], joint.scenarios[at], *free[at + 1 :])
+    kept = _with_use_of(joint, use, solution.values)
     left = replace(limits, time_limit_s=max(ends_at - time.monotonic(), _SHORTEST_S))
     better = polished(replace(joint, scenarios=kept), solution.values, left, time.monotonic)
     values = solution.values if better is None else better
@@ -88,10 +90,10 @@ def _is_counted(rows: Rows, use: Use) -> npt.NDArray[np.bool_]:
     return np.array([key in use.counted for key in rows.keys], dtype=bool)
 
 
-def _free(scenario: Scenario, use: Use) -> Scenario:
-    """Let a scenario do without use; what counts as one stays said."""
+def _asking(scenario: Scenario, use: Use, least: float) -> Scenario:
+    """Ask a scenario for so much of what is counted; what counts as a use stays said."""
     families = tuple(
-        replace(rows, lower=np.where(_is_counted(rows, use), -np.inf, rows.lower))
+        replace(rows, lower=np.where(_is_counted(rows, use), least, rows.lower))
         if rows.family == use.family
         else rows
         for rows in scenario.program.families
@@ -99,15 +101,22 @@ def _free(scenario: Scenario, use: Use) -> Scenario:
     return replace(scenario, program=replace(scenario.program, families=families))
 
 
-def _where(joint: Joint, use: Use, values: Floats) -> int:
-    """Say in which scenario a solution has the use that was asked of all of them together.
+def _with_use_of(joint: Joint, use: Use, values: Floats) -> tuple[Scenario, ...]:
+    """Ask for the use that a solution has: in the first scenario that has all that is asked.
 
-    Whatever shows a need of nodes shows work on them in the same scenario.
+    What shows a need of nodes shows work on them in the same scenario. Only what a savings plan
+    covers may be in parts of a node in several: there each keeps its own.
     """
-    for number, scenario in enumerate(joint.scenarios):
-        rows, own = _counted(scenario.program, use), scenario.of(values)
-        amounts = rows.entries.coefficient * own[rows.entries.column]
-        counts = np.bincount(rows.entries.row, amounts, minlength=len(rows.keys))
-        if len(counts) and (counts > _HALF).all():
-            return number
-    raise ValueError("a plan that must use an offer uses it in no scenario")
+    counts = [_counts(one, use, values) for one in joint.scenarios]
+    whole = [number for number, one in enumerate(counts) if one.size and (one > _WHOLE).all()]
+    least: list[float] = [float(one.min(initial=1.0)) - _ROUNDING for one in counts]
+    if whole:
+        least = [1.0 if number == whole[0] else -np.inf for number in range(len(counts))]
+    pairs = zip(joint.scenarios, least, strict=True)
+    return tuple(_asking(one, use, asked) for one, asked in pairs)
+
+
+def _counts(scenario: Scenario, use: Use, values: Floats) -> Floats:
+    rows, own = _counted(scenario.program, use), scenario.of(values)
+    amounts = rows.entries.coefficient * own[rows.entries.column]
+    return np.bincount(rows.entries.row, amounts, minlength=len(rows.keys)).astype(float)

@@ -58,12 +58,6 @@ def test_scenarios_that_make_no_sense_are_refused(
         robust(*scenarios)
 
 
-def test_savings_plans_and_scenarios_are_not_had_together() -> None:
-    policy = {"robust": {"scenarios": [GROWTH]}, "commitments": {"savings_plans": True}}
-    with pytest.raises(ValidationError, match="turn savings_plans off"):
-        workloads(services=[service_entry(1, 1)], policy=policy)
-
-
 def test_moves_are_not_weighed_over_scenarios() -> None:
     policy = {"robust": {"scenarios": [GROWTH]}, "churn": {"in_plan": True}}
     with pytest.raises(ValidationError, match=r"turn churn\.in_plan off"):
