@@ -111,15 +111,6 @@ class Policy(Frozen):
     robust: Annotated[Robust | None, Field(exclude_if=lambda robust: robust is None)] = None
 
     @model_validator(mode="after")
-    def _scenarios_weigh_no_moves(self) -> Self:
-        if self.robust is not None and self.churn.in_plan:
-            raise ValueError(
-                "robust and churn.in_plan cannot be had together, as nodes that are rented by the "
-                "hour differ between scenarios; turn churn.in_plan off"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _promises_cover_nodes_alike(self) -> Self:
         key = "surcharges" if self.surcharges else "isolated"
         if (self.surcharges or self.isolated) and self.commitments.savings_plans:

@@ -8,6 +8,7 @@ after the other until their probability is reached.
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from oracle import (
     _cost,
@@ -28,6 +29,8 @@ from broker.domain.quantities import quantize_usd
 from broker.domain.robust import Robust, Scenario
 
 _Groups = dict[str, tuple[ServingOption, ...]]
+_Groupings = list[tuple[_Groups, _Slots]]
+_MOST_MOVED = 7
 
 
 def cheapest_over_scenarios(
@@ -173,13 +176,48 @@ class _Course:
         return self.known[name]
 
     def _usd(self, decided: _Bought, gang: Gang, layouts: _Layouts) -> float:
-        bought = list(zip(_committed(self.tiny), decided.nodes, strict=True))
+        """Give the least cost; with a plan in force, of all ways to move so many nodes."""
+        least = self._at_most(self.tiny, self.slots, (decided, gang, layouts))
+        of, best = self.tiny.case, INFEASIBLE
+        if of.in_force is None or least == INFEASIBLE:
+            return least
+        usd = float(of.workloads.policy.churn.usd_per_moved_node)
+        for moved, tiny, slots in self.moved:
+            if least + usd * moved >= best:
+                break
+            capped = self._at_most(tiny, slots, (decided, gang, layouts))
+            best = min(best, usd * moved + capped)
+        return best
+
+    @cached_property
+    def moved(self) -> list[tuple[int, Tiny, _Groupings]]:
+        """List how many nodes may be moved to each line by the hour, the fewest in all first."""
+        of = self.tiny.case
+        had = {one.line: one.nodes for one in of.in_force or ()}
+        hourly = [one for one in of.offers if one.commitment is None]
+        ways = itertools.product(range(_MOST_MOVED + 1), repeat=len(hourly))
+        found = []
+        for way in sorted(ways, key=sum):
+            caps = {
+                (one.machine, one.price_kind): had.get(one.key, 0) + more
+                for one, more in zip(hourly, way, strict=True)
+            }
+            tiny = replace(self.tiny, most_rented=caps)
+            slots = [(groups, _Slots(tiny, groups)) for groups in _group_choices(tiny)]
+            found.append((sum(way), tiny, slots))
+        return found
+
+    def _at_most(
+        self, tiny: Tiny, groupings: _Groupings, decisions: tuple[_Bought, Gang, _Layouts]
+    ) -> float:
+        decided, gang, layouts = decisions
+        bought = list(zip(_committed(tiny), decided.nodes, strict=True))
         best = INFEASIBLE
-        for groups, slots in self.slots:
+        for groups, slots in groupings:
             if {(name, kind_of(one)[0]) for name, own in groups.items() for one in own} <= layouts:
-                for apart in _divisions(self.tiny, bought, gang):
+                for apart in _divisions(tiny, bought, gang):
                     usd = _cost(
-                        self.tiny,
+                        tiny,
                         bought,
                         promise=decided.promise,
                         gang=gang,
@@ -189,7 +227,7 @@ class _Course:
                         is_expected=self.is_expected,
                     )
                     best = min(best, usd)
-        budget = self.tiny.case.workloads.policy.budget_usd_per_month
-        hours = self.tiny.case.workloads.horizon.hours
+        budget = tiny.case.workloads.policy.budget_usd_per_month
+        hours = tiny.case.workloads.horizon.hours
         limit = float(budget) * hours / 730 if budget else INFEASIBLE
         return best if best <= limit + 1e-6 else INFEASIBLE

@@ -58,10 +58,15 @@ def test_scenarios_that_make_no_sense_are_refused(
         robust(*scenarios)
 
 
-def test_moves_are_not_weighed_over_scenarios() -> None:
-    policy = {"robust": {"scenarios": [GROWTH]}, "churn": {"in_plan": True}}
-    with pytest.raises(ValidationError, match=r"turn churn\.in_plan off"):
-        workloads(services=[service_entry(1, 1)], policy=policy)
+def test_scenarios_are_had_with_promises_moves_and_pools() -> None:
+    policy = {
+        "robust": {"scenarios": [GROWTH]},
+        "churn": {"in_plan": True},
+        "commitments": {"savings_plans": True},
+    }
+    found = workloads(services=[service_entry(1, 1, disaggregated=True)], policy=policy)
+    assert found.policy.robust is not None
+    assert found.policy.churn.in_plan
 
 
 def test_a_policy_without_scenarios_is_written_as_ever() -> None:
