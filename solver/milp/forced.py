@@ -14,7 +14,7 @@ from broker.domain.case import Case
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Status
 from broker.domain.policy import Sharing
-from solver.milp.optimum import Optimum, proven
+from solver.milp.optimum import Optimum, over_scenarios, proven
 from solver.milp.program import Program, build_program
 from solver.milp.prune import Pruned, prune_alike
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
@@ -56,7 +56,7 @@ def _forced(case: Case, key: str, limits: Limits) -> Optimum:
     robust = case.workloads.policy.robust
     if robust is not None:
         use = Use(partial(cases_for, key=key), partial(_with_use, key=key), FAMILY, _COUNTED)
-        return used_somewhere(case, robust, limits, use)
+        return over_scenarios(used_somewhere(case, robust, limits, use), limits)
     (kept,) = cases_for([case], key)
     keep = machine_of(case, key)
     return search(kept.case, lambda some: forced_program(some, key), limits, keep=keep)

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from broker.domain.case import Case
 from broker.domain.robust import Robust
 from solver.milp.first_plan import is_plan
-from solver.milp.optimum import Optimum, none, over_scenarios
 from solver.milp.program import Program
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of, some_of
 from solver.milp.scenarios.joint import Build, Joint, Prune, Scenario, build_joint
@@ -44,27 +43,26 @@ class Use:
     counted: frozenset[Key]
 
 
-def used_somewhere(case: Case, robust: Robust, limits: Limits, use: Use) -> Optimum:
+def used_somewhere(case: Case, robust: Robust, limits: Limits, use: Use) -> JointSolution:
     """Plan a case over all scenarios so that an offer is used in one of them at least."""
     ends_at = time.monotonic() + limits.time_limit_s
     joint = build_joint(case, robust, prune=use.prune, build=use.build)
     asked = use_in_any(joint, use)
     if not asked.keys or any(has_hopeless_workload(one.program.sets) for one in joint.scenarios):
-        return none(0.0, ran_out_of_time=False)
+        return JointSolution(joint, Outcome.INFEASIBLE, (), 0.0)
     free = tuple(_asking(one, use, -np.inf) for one in joint.scenarios)
     families = [*joint_families(replace(joint, scenarios=free)), asked]
     model = to_joint_proto(joint, families).SerializeToString()
     part = replace(limits, time_limit_s=limits.time_limit_s * _SOLVE_SHARE)
     solution = solve_model(model, part)
     if not is_plan(solution):
-        ran_out = solution.outcome is not Outcome.INFEASIBLE
-        return none(solution.bound_usd if ran_out else 0.0, ran_out_of_time=ran_out)
+        return JointSolution(joint, solution.outcome, (), solution.bound_usd)
     kept = _with_use_of(joint, use, solution.values)
     left = replace(limits, time_limit_s=max(ends_at - time.monotonic(), _SHORTEST_S))
     better = polished(replace(joint, scenarios=kept), solution.values, left, time.monotonic)
     values = solution.values if better is None else better
     own = tuple(one.of(values) for one in joint.scenarios)
-    return over_scenarios(JointSolution(joint, Outcome.FEASIBLE, own, solution.bound_usd), limits)
+    return JointSolution(joint, Outcome.FEASIBLE, own, solution.bound_usd)
 
 
 def use_in_any(joint: Joint, use: Use) -> Rows:
