@@ -15,13 +15,13 @@ from broker.domain.candidate import (
     TrainingCandidate,
 )
 from broker.domain.case import Case, OwnedNodes, ServingOption, TrainingOption
-from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, PriceKind, Shape, SpotTerms, Virtualization
 from broker.domain.plan import RejectedCount
-from broker.domain.workload import Holding, Run, Service, Workloads
+from broker.domain.workload import Run, Service, Workloads
 from broker.planning.batch_work import days_left_out, owner_of, works_of
 from broker.planning.data_costs import DataCosts
 from broker.planning.filters import Freshness, why_no_block, why_not
+from broker.planning.inventory import usable_inventory
 from broker.planning.pools import PoolOptions
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
 from broker.planning.spot_discount import NOT_WORTH_IT, worth_it
@@ -64,10 +64,11 @@ def build_case(
     tally = _Tally()
     plannable = _with_pool_counts(_plannable(workloads, offers, freshness, tally), offers)
     plannable = _that_can_be_covered(plannable, tally)
-    owned = _owned(workloads.inventory, offers)
-    machines = _machines(plannable, offers, owned)
+    usable = usable_inventory(workloads, offers, freshness)
+    owned = usable.owned
+    machines = _machines((*plannable, *usable.offers))
     builder = _Options(workloads, specs, tally, own)
-    builder.data_costs.warnings.update(days_left_out(workloads))
+    builder.data_costs.warnings.update((*days_left_out(workloads), *usable.warnings))
     markets = _markets(plannable, owned)
     serving = builder.every_serving(machines, markets)
     training = builder.every_training(machines, markets)
@@ -170,28 +171,12 @@ def _markets(offers: Iterable[Offer], owned: Sequence[OwnedNodes]) -> dict[str, 
     return {key: _Markets(key in firm, spot.get(key)) for key in sorted({*firm, *spot})}
 
 
-def _machines(
-    plannable: Iterable[Offer], offers: Iterable[Offer], owned: Sequence[OwnedNodes]
-) -> dict[str, Offer]:
+def _machines(known: Iterable[Offer]) -> dict[str, Offer]:
     """Give each machine's hardware through one of its offers, on-demand before others."""
-    names = {one.machine for one in owned}
-    known = [*plannable, *(offer for offer in offers if offer.machine in names)]
     machines: dict[str, Offer] = {}
     for offer in sorted(known, key=lambda one: (one.price_kind != "on_demand", one.key)):
         machines.setdefault(offer.machine, offer)
     return machines
-
-
-def _owned(inventory: Sequence[Holding], offers: Sequence[Offer]) -> tuple[OwnedNodes, ...]:
-    known = {offer.machine for offer in offers}
-    for number, holding in enumerate(inventory):
-        if holding.offer not in known:
-            raise ConfigurationError(
-                f"inventory[{number}].offer: no machine {holding.offer!r} in the catalog",
-                hint="write provider/instance-type/region as `gpubroker offers` shows it, "
-                "or describe the hardware in a price sheet and pass it with --sheet",
-            )
-    return tuple(OwnedNodes(one.offer, one.nodes, one.until, one.isolated_for) for one in inventory)
 
 
 def _markets_for(service: Service, markets: _Markets) -> list[bool]:

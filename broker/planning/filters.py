@@ -19,6 +19,7 @@ __all__ = [
     "is_allowed_region",
     "why_no_block",
     "why_not",
+    "why_unusable",
 ]
 
 EXAMPLE = "example offer, not asked for by name"
@@ -40,6 +41,12 @@ Filter = Callable[[Offer, Policy, Freshness], bool]
 def why_not(offer: Offer, policy: Policy, freshness: Freshness) -> str | None:
     """Name the first rule that keeps an offer out of every plan; None where none does."""
     return next((reason for reason, removes in _FILTERS if removes(offer, policy, freshness)), None)
+
+
+def why_unusable(machine: Offer, policy: Policy, freshness: Freshness) -> str | None:
+    """Name the first rule that keeps nodes of a machine unused even where they are paid for."""
+    rules = (*_PLACE_FILTERS, _PART_OF_A_GPU)
+    return next((reason for reason, removes in rules if removes(machine, policy, freshness)), None)
 
 
 def why_no_block(offer: Offer, horizon: Horizon) -> str | None:
@@ -114,7 +121,7 @@ def _is_beyond_commitments(offer: Offer, policy: Policy, _: Freshness) -> bool:
     )
 
 
-_FILTERS: tuple[tuple[str, Filter], ...] = (
+_PLACE_FILTERS: tuple[tuple[str, Filter], ...] = (
     (EXAMPLE, _is_unasked_example),
     ("provider not allowed", _is_denied_provider),
     ("region unknown", lambda offer, _, __: offer.place.region == UNKNOWN_REGION),
@@ -126,11 +133,15 @@ _FILTERS: tuple[tuple[str, Filter], ...] = (
         "certification missing",
         lambda offer, policy, _: not _codes(policy.certifications) <= _codes(offer.certifications),
     ),
+)
+_PART_OF_A_GPU: tuple[str, Filter] = (
+    "part of a GPU only",
+    lambda offer, _, __: offer.hardware.shape.gpu_count.denominator != 1,
+)
+_FILTERS: tuple[tuple[str, Filter], ...] = (
+    *_PLACE_FILTERS,
     ("price too old", _is_stale),
-    (
-        "part of a GPU only",
-        lambda offer, _, __: offer.hardware.shape.gpu_count.denominator != 1,
-    ),
+    _PART_OF_A_GPU,
     (
         "price kind not planned with",
         lambda offer, _, __: offer.price_kind not in PLANNED_KINDS,
