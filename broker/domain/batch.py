@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.gpu import Precision
 from broker.domain.horizon import Horizon
-from broker.domain.parts import Count, DataSet, Name, Positive, Window
+from broker.domain.parts import Count, DataSet, Name, Tokens, Window
 from broker.domain.quantities import Duration, Frozen
 
 MIDNIGHT = "00:00 UTC"
@@ -56,9 +56,9 @@ class BatchJob(Frozen):
 
     name: Name
     model: str
-    tokens: Positive | None = None
+    tokens: Tokens | None = None
     window: Window | None = None
-    tokens_per_day: Positive | None = None
+    tokens_per_day: Tokens | None = None
     after: TimeOfDay | None = None
     by: TimeOfDay | None = None
     output_share: Annotated[float, Field(ge=0, lt=1)]

@@ -8,6 +8,8 @@ from broker.domain.quantities import Frozen, Instant, SizeGb
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Positive = Annotated[float, Field(gt=0)]
+Tokens = Annotated[float, Field(gt=0, le=1e21)]
+"""Work of a run or batch job: far more than any was ever done; beyond, a solver cannot count."""
 Count = Annotated[int, Field(ge=1)]
 
 

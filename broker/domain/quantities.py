@@ -1,7 +1,7 @@
 """Numbers with a unit, money that is never a float, and the base class of every value."""
 
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from math import isfinite
 from typing import Annotated
@@ -24,6 +24,8 @@ HOURS_PER_MONTH = Decimal(730)
 _DURATION_S = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _ISO_DURATION = TypeAdapter(timedelta)
 _SIZE_GB = {"MB": 0.001, "GB": 1.0, "TB": 1000.0, "PB": 1e6}
+_MOST_GB = 1e12
+"""A thousand million terabytes: more is a slip, and its price beyond what can be counted."""
 
 
 class Frozen(BaseModel):
@@ -45,8 +47,15 @@ Estimate = Annotated[float, AfterValidator(steady)]
 
 
 def quantize_usd(usd: Decimal) -> Decimal:
-    """Round to the micro-dollar, the smallest amount the solver and the store can hold."""
-    return usd.quantize(MICRO_USD)
+    """Round to the micro-dollar, the smallest amount the solver and the store can hold.
+
+    Raises:
+        ValueError: they are more than can be counted to the micro-dollar.
+    """
+    try:
+        return usd.quantize(MICRO_USD)
+    except InvalidOperation as cause:
+        raise ValueError(f"{usd} USD is more than can be counted; write less") from cause
 
 
 def parse_duration(value: object) -> object:
@@ -87,8 +96,11 @@ def parse_instant(value: object) -> object:
     """Read an ISO date (midnight UTC) or instant; one without a zone is taken as UTC.
 
     Raises:
-        ValueError: the text is no ISO date or instant.
+        ValueError: it is no ISO date or instant. A number is none: 20261201 would be one in 1970.
     """
+    if isinstance(value, (int, float)):
+        message = f"{value!r} is no date; write 2026-12-01 or an instant"
+        raise ValueError(message)  # noqa: TRY004 - pydantic reports value errors only
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -149,7 +161,7 @@ Duration = Annotated[
 
 SizeGb = Annotated[
     float,
-    Field(ge=0),
+    Field(ge=0, le=_MOST_GB),
     BeforeValidator(parse_size_gb),
     WithJsonSchema(
         {

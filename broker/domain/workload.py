@@ -22,7 +22,7 @@ from broker.domain.isolation import check_isolated
 from broker.domain.latency import LatencyObjective, named_or_written
 from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import PriceKind
-from broker.domain.parts import Count, DataSet, Name, Positive, Window
+from broker.domain.parts import Count, DataSet, Name, Positive, Tokens, Window
 from broker.domain.policy import Policy
 from broker.domain.quantities import Duration, Frozen, Instant, Share
 from broker.domain.robust import check_loads
@@ -102,7 +102,7 @@ class TrainingRun(Frozen):
 
     name: Name
     model: str
-    tokens: Positive
+    tokens: Tokens
     window: Window
     method: Method = Method.FULL
     precision: Precision = Precision.BF16
