@@ -17,14 +17,13 @@ _BREAKEVEN_SLACK = 1e-9
 def commitment_span(facts: Facts) -> Iterator[Finding]:
     """Keep committed nodes, one constant count, from the horizon's start to its or the term's end.
 
-    A term that ends inside a slot counts up to the start of that slot.
+    Where the term ends inside a slot they are paid for until then, and no work is on them in it.
     """
     timeline = facts.timeline
     for one in facts.bought:
         if not one.is_committed or one.is_block:
             continue
-        whole = (_term_end(facts, one) - timeline.start_at) // timeline.slot
-        end_at = timeline.start_at + min(timeline.count, whole) * timeline.slot
+        end_at = min(_term_end(facts, one), timeline.end_at)
         spans = [(step.from_at, step.to_at) for step in one.purchase.steps]
         if spans != [(timeline.start_at, end_at)]:
             right = f"{timeline.start_at:%Y-%m-%d %H:%M} to {end_at:%Y-%m-%d %H:%M}"

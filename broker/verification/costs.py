@@ -49,7 +49,7 @@ def purchase_cost(facts: Facts) -> Iterator[Finding]:
         owned      0
 
     Prices are those paid: the offer's times 1 + the rates of the policy's surcharges on it.
-    `node_hours` are those of the steps, inside the horizon and in whole slots.
+    `node_hours` are those of the steps, inside the horizon; of a commitment, all of its term there.
     """
     for one in facts.bought:
         owed = _owed(facts, one)
@@ -130,8 +130,8 @@ def _owed(facts: Facts, one: Bought) -> _Owed:
 
 def _promised(facts: Facts, one: Bought, usd_per_hour: Fraction) -> _Owed:
     term_h = Fraction(committed_hours(one.offer))
-    slot_h = Fraction(facts.timeline.slot / timedelta(hours=1))
-    active_h = min(facts.timeline.count, term_h // slot_h) * slot_h
+    timeline = facts.timeline
+    active_h = min(term_h, Fraction((timeline.end_at - timeline.start_at) / timedelta(hours=1)))
     return _Owed(
         usd=to_micro_usd(usd_per_hour * active_h),
         upfront_usd=to_micro_usd(usd_per_hour * term_h * upfront_share(one.offer)),

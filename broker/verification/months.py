@@ -13,7 +13,7 @@ from broker.domain.savings import upfront_share
 from broker.verification.budgets import names_of, work_by_slot
 from broker.verification.data import run_option, serving_option
 from broker.verification.facts import TOLERANCE, Bought, Facts, Finding
-from broker.verification.timeline import Array
+from broker.verification.timeline import Array, node_hours_of
 
 _NOTHING = Fraction(0)
 _Month = tuple[int, int]
@@ -113,7 +113,13 @@ def _purchase(facts: Facts, one: Bought, budget: Budget, months: list[_Month]) -
         yield (_month(begins_at) if begins_at else months[0]), upfront
         return
     yield months[0], upfront
-    yield from _by_hour(facts, one.nodes, Fraction(one.offer.usd_per_hour), months)
+    usd_per_hour = Fraction(one.offer.usd_per_hour)
+    yield from _by_hour(facts, one.nodes, usd_per_hour, months)
+    slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
+    rest_h = node_hours_of(one.purchase.steps) - slot_h * int(one.nodes.sum())
+    if rest_h and one.is_committed:  # of the slot in which the term ends
+        whole = int(np.count_nonzero(one.nodes))
+        yield months[min(whole, len(months) - 1)], usd_per_hour * rest_h
 
 
 def _promise(facts: Facts, one: Bought, budget: Budget, months: list[_Month]) -> _Due:
@@ -123,9 +129,10 @@ def _promise(facts: Facts, one: Bought, budget: Budget, months: list[_Month]) ->
     slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
     if budget.is_with(one.offer.provider):
         yield months[0], Fraction(one.purchase.upfront_usd)
-        active = min(facts.timeline.count, Fraction(committed_hours(one.offer)) // slot_h)
+        term_h = Fraction(committed_hours(one.offer))
         hourly = Fraction(promised.usd_per_hour) * (1 - upfront_share(one.offer))
-        yield from ((month, hourly * slot_h) for month in months[:active])
+        for number, month in enumerate(months):  # of a slot in which the term ends, a part
+            yield month, hourly * max(_NOTHING, min(slot_h, term_h - number * slot_h))
     for cover in promised.covers:
         rented = next((of.offer for of in facts.bought if of.purchase.id == cover.line), None)
         if rented is None or not budget.is_with(rented.provider):

@@ -257,8 +257,7 @@ def _cover_hours(cover: Coverage) -> Fraction:
 
 def _active_h(facts: Facts, one: Bought) -> float:
     timeline = facts.timeline
-    slots = min(timeline.count, (_term_end(facts, one) - timeline.start_at) // timeline.slot)
-    return slots * (timeline.slot / _HOUR)
+    return (min(_term_end(facts, one), timeline.end_at) - timeline.start_at) / _HOUR
 
 
 def _term_end(facts: Facts, one: Bought) -> datetime:

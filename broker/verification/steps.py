@@ -4,17 +4,21 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from broker.domain.plan import ServingStep
-from broker.verification.facts import TOLERANCE, Facts, Finding
+from broker.verification.facts import COMMITTED, TOLERANCE, Facts, Finding
 from broker.verification.timeline import Step, Timeline, node_hours_of
 
 
 def steps(facts: Facts) -> Iterator[Finding]:
-    """Put every step on slot boundaries inside the horizon, after the step before it."""
+    """Put every step on slot boundaries inside the horizon, after the step before it.
+
+    Commitments end with their terms, wherever that is: `commitment_span` asks for it.
+    """
     plan, timeline = facts.plan, facts.timeline
     for purchase in plan.purchases:
         if purchase.savings is not None:
             continue
-        yield from _in_order(purchase.id, purchase.steps, timeline)
+        ends_anywhere = purchase.price_kind in COMMITTED and purchase.block is None
+        yield from _in_order(purchase.id, purchase.steps, timeline, ends_anywhere=ends_anywhere)
         counts = [step.nodes for step in purchase.steps]
         yield from _positive(purchase.id, counts, "nodes")
     for group in plan.serving:
@@ -49,12 +53,14 @@ def node_hours(facts: Facts) -> Iterator[Finding]:
             yield Finding(purchase.id, message)
 
 
-def _in_order(subject: str, all_steps: Sequence[Step], timeline: Timeline) -> Iterator[Finding]:
+def _in_order(
+    subject: str, all_steps: Sequence[Step], timeline: Timeline, *, ends_anywhere: bool = False
+) -> Iterator[Finding]:
     if not all_steps:
         yield Finding(subject, "has 0 steps; 1 or more are right")
     last_at = timeline.start_at
     for step in all_steps:
-        problem = _problem(step, timeline)
+        problem = _problem(step, timeline, ends_anywhere=ends_anywhere)
         if not problem and step.from_at < last_at:
             problem = f"starts before {last_at:%Y-%m-%d %H:%M}, the end of the step before it"
         if problem:
@@ -63,13 +69,14 @@ def _in_order(subject: str, all_steps: Sequence[Step], timeline: Timeline) -> It
         last_at = step.to_at
 
 
-def _problem(step: Step, timeline: Timeline) -> str:
+def _problem(step: Step, timeline: Timeline, *, ends_anywhere: bool) -> str:
     if step.from_at >= step.to_at:
         return "does not end after it starts"
     if step.from_at < timeline.start_at or step.to_at > timeline.end_at:
         horizon = f"{timeline.start_at:%Y-%m-%d %H:%M} to {timeline.end_at:%Y-%m-%d %H:%M}"
         return f"is not inside the horizon, {horizon}"
-    if not (timeline.is_boundary(step.from_at) and timeline.is_boundary(step.to_at)):
+    ends = ends_anywhere or timeline.is_boundary(step.to_at)
+    if not (timeline.is_boundary(step.from_at) and ends):
         return f"is not on slot boundaries (slots of {timeline.slot})"
     return ""
 

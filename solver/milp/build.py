@@ -204,6 +204,7 @@ def _committed(
                 machine=machine,
                 active=active_for[term_h],
                 active_h=hours_of[term_h],
+                charged_h=min(float(term_h), case.workloads.horizon.hours),
                 outlives=float(term_h) > case.workloads.horizon.hours,
                 breakeven_utilization=breakeven_utilization(offer, on_demand, trend),
             )
@@ -230,6 +231,7 @@ def _booked(
                     machine=machine,
                     active=tuple(window.covers(first) for first, _ in spans),
                     active_h=sum(hours for first, hours in spans if window.covers(first)),
+                    charged_h=window.length_h,
                     outlives=False,
                     breakeven_utilization=breakeven_utilization(offer, on_demand, trend),
                     block=window,

@@ -74,7 +74,6 @@ def _purchase(case: Case, budget: Budget, one: Purchase) -> _Due:
         return
     offers = {offer.key: offer for offer in case.offers}
     offer, start_at = offers[one.offer], case.workloads.horizon.start
-    slot = case.workloads.horizon.slot
     if budget.is_with(offer.provider):
         begins_at = one.block.starts_at if one.block else start_at
         yield month_at(case.workloads.horizon, begins_at), Fraction(one.upfront_usd)
@@ -83,7 +82,7 @@ def _purchase(case: Case, budget: Budget, one: Purchase) -> _Due:
                 yield from _hourly(case, step, step.nodes * Fraction(offer.usd_per_hour))
         if one.savings is not None:
             active = min(case.workloads.horizon.end - start_at, _term(offer))
-            span = _Active(start_at, start_at + active // slot * slot)
+            span = _Active(start_at, start_at + active)
             a_share = 1 - upfront_share(offer)
             yield from _hourly(case, span, Fraction(one.savings.usd_per_hour) * a_share)
     for cover in one.savings.covers if one.savings else ():

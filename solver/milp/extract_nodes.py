@@ -234,9 +234,10 @@ def _owned(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
 def _commitment(sets: Sets, one: Committed, nodes: int) -> Purchase:
     offer = one.offer
     upfront = (offer.commitment.upfront_usd if offer.commitment else Decimal(0)) * nodes
-    steps = tuple(_steps(sets, nodes * np.array(one.active, dtype=np.int64)))
+    start_at, term_h = sets.case.workloads.horizon.start, committed_hours(offer)
+    ends_at = start_at + timedelta(hours=one.charged_h)
+    steps = (NodeStep(from_at=start_at, to_at=ends_at, nodes=nodes),)
     hours = _node_hours(steps)
-    term_h = committed_hours(offer)
     inside = hours / nodes / term_h
     later = offer.usd_per_hour * (term_h * nodes - hours) + upfront * (1 - inside)
     return Purchase(

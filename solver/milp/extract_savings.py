@@ -134,9 +134,9 @@ def _purchase(sets: Sets, number: int, plan: SavingsPlan) -> Purchase:
     of_most = max(plan.covers, key=lambda one: (one.usd, one.offer), default=None)
     first = rates[of_most.offer if of_most else min(rates)].offer
     term_h = committed_hours(first)
-    active_h = Decimal(str(sets.plans[number].active_h))
+    charged_h = Decimal(str(sets.plans[number].charged_h))
     upfront = Fraction(plan.usd_per_hour * term_h) * upfront_share(first)
-    usd = quantize_usd(plan.usd_per_hour * active_h)
+    usd = quantize_usd(plan.usd_per_hour * charged_h)
     used = sum((one.usd for one in plan.covers), Decimal(0))
     return Purchase(
         id=sets.plans[number].id,
@@ -146,7 +146,7 @@ def _purchase(sets: Sets, number: int, plan: SavingsPlan) -> Purchase:
         node_hours=Decimal(0),
         usd=usd,
         upfront_usd=quantize_usd(_decimal(upfront)),
-        later_usd=quantize_usd(plan.usd_per_hour * (term_h - active_h)),
+        later_usd=quantize_usd(plan.usd_per_hour * (term_h - charged_h)),
         breakeven_utilization=_breakeven(sets, plan.covers, rates),
         savings=plan.model_copy(update={"utilization": float(used / usd)}),
     )

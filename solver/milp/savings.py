@@ -24,7 +24,7 @@ class SavingsPlan:
 
     id: str
     active: tuple[bool, ...]
-    active_h: float
+    charged_h: float
     upfront_h: float
     needs_steady: bool
 
@@ -85,7 +85,7 @@ def _plan(case: Case, name: str, offer: Offer, spans: Sequence[tuple[Slot, float
     return SavingsPlan(
         id=name,
         active=active,
-        active_h=sum(hours for (_, hours), is_on in zip(spans, active, strict=True) if is_on),
+        charged_h=min(term_h, case.workloads.horizon.hours),
         upfront_h=float(upfront_share(offer)) * term_h,
         needs_steady=term_h > case.workloads.horizon.hours
         or case.workloads.policy.coverage.min_commitment_utilization > 0,

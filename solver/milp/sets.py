@@ -63,13 +63,15 @@ class Machine:
 class Committed:
     """A committed offer: on which machine, active in which periods, charged how in the horizon.
 
-    A capacity block is one too: active in its `block` window, and charged for all of that.
+    A capacity block is one too: active in its `block` window, and charged for all of that. Of a
+    term that ends inside a slot, the hours in that slot are charged, and no work is on them.
     """
 
     offer: Offer
     machine: int
     active: tuple[bool, ...]
     active_h: float
+    charged_h: float
     outlives: bool
     breakeven_utilization: float
     block: BlockWindow | None = None
@@ -85,8 +87,7 @@ class Committed:
     @property
     def usd_per_node(self) -> float:
         """Give the cost of one node inside the horizon, its share of the upfront included."""
-        hours = self.active_h if self.block is None else self.block.length_h
-        return float(self.offer.effective_usd_per_hour) * hours
+        return float(self.offer.effective_usd_per_hour) * self.charged_h
 
     @property
     def upfront_usd_per_node(self) -> float:

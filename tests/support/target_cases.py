@@ -11,8 +11,8 @@ from broker.domain.case import Case
 from broker.domain.offer import PriceKind
 from broker.domain.traffic import load_requests_per_s
 
-DAYS, MONTH_DAYS = 31, 30
-"""A month has 730 h, so it ends within the last day, which is not covered."""
+DAYS, MONTH_DAYS, MONTH_H = 31, 30, 730
+"""A month has 730 h, so it ends within the last day, which is paid for until then, not covered."""
 
 
 def target_case(seed: int) -> Case:
@@ -74,7 +74,7 @@ def _usd(of: Case, machines: list[str], needed: list[list[int]], bought: tuple[i
     for at, machine in enumerate(machines):
         owned = sum(one.nodes for one in of.owned if one.machine == machine)
         held = [bought[at] if day < MONTH_DAYS else 0 for day in range(DAYS)]
-        usd += sum(held) * 24 * prices[machine, PriceKind.RESERVED]
+        usd += bought[at] * MONTH_H * prices[machine, PriceKind.RESERVED]
         used = sum(min(have, need) for have, need in zip(held, needed[at], strict=True))
         if used < targets.min_commitment_utilization * sum(held) - 1e-9:
             return math.inf

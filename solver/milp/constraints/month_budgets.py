@@ -1,6 +1,7 @@
 """No part of the plan has more fall due in a month of the calendar than its budget."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import numpy as np
 
@@ -99,6 +100,8 @@ def _committed(sets: Sets, columns: Columns, budget: Budget, months: Ints) -> _D
             active = np.flatnonzero(one.active)
             usd = float(one.offer.usd_per_hour) * sets.hours[active]
             yield months[active], np.broadcast_to(column, len(active)), usd
+            month, rest_h = _rest(sets, one.active, one.charged_h)
+            yield month, column, float(one.offer.usd_per_hour) * rest_h
 
 
 def _promised(sets: Sets, columns: Columns, budget: Budget, months: Ints) -> _Due:
@@ -109,8 +112,20 @@ def _promised(sets: Sets, columns: Columns, budget: Budget, months: Ints) -> _Du
             column = columns.plan_steps.at(np.array([number]))
             yield 0, column, step * plan.upfront_h
             active = np.flatnonzero(plan.active)
-            usd = step * float(1 - upfront_share(offers[number])) * sets.hours[active]
-            yield months[active], np.broadcast_to(column, len(active)), usd
+            usd = step * float(1 - upfront_share(offers[number]))
+            yield months[active], np.broadcast_to(column, len(active)), usd * sets.hours[active]
+            month, rest_h = _rest(sets, plan.active, plan.charged_h)
+            yield month, column, usd * rest_h
+
+
+def _rest(sets: Sets, active: tuple[bool, ...], charged_h: float) -> tuple[int, float]:
+    """Give the month and the hours of a slot in which a term ends: no work is in it, yet it is due.
+
+    There are none where the term ends with a slot, or after the horizon.
+    """
+    whole_h = float(sets.hours[np.array(active, dtype=bool)].sum())
+    horizon = sets.case.workloads.horizon
+    return month_at(horizon, horizon.start + timedelta(hours=whole_h)), charged_h - whole_h
 
 
 def _weights(sets: Sets, columns: Columns, months: Ints) -> _Due:

@@ -11,7 +11,7 @@ from solver.milp.variables import Columns
 def savings_plans(sets: Sets, columns: Columns) -> TermCost:
     """Charge what a savings plan promises for every hour of its term in the horizon, used or not.
 
-    Σ_s 0.001 · active_h[s] · plan_steps[s]
+    Σ_s 0.001 · charged_h[s] · plan_steps[s]
     """
-    usd = np.array([float(COMMITMENT_STEP_USD) * one.active_h for one in sets.plans], dtype=float)
+    usd = np.array([float(COMMITMENT_STEP_USD) * one.charged_h for one in sets.plans], dtype=float)
     return TermCost("savings_plans", columns.plan_steps.at(np.arange(len(usd))), usd)

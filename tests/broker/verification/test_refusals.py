@@ -79,7 +79,7 @@ CHANGES: list[Change] = [
     ("limits", "aws/p5.48xlarge/us-east-1@on_demand", {"purchases.1.steps.0.nodes": 3}),
     ("price_kinds", "p5", {"purchases.1.price_kind": "savings_plan"}),
     ("outliving_commitments", "p5-year", {"purchases.0.steps.0.nodes": 3}),
-    ("proof", "plan", {"bound_usd": "63480.000001"}),
+    ("proof", "plan", {"bound_usd": "63564.000001"}),
     ("proof", "plan", {"gap_fraction": 0.0022055}),
     ("proof", "plan", {"status": "feasible"}),
     ("proof", "plan", {"settings.gap_fraction": 0.001}),

@@ -153,8 +153,8 @@ def test_a_plan_that_ends_in_the_horizon_needs_no_steady_use() -> None:
     found = _planned(case(file, [RENTED, month], serving=[serving(RENTED, [1])]))
     plan = _plan(found)
     assert plan.savings is not None
-    assert (plan.usd, plan.savings.steady) == (2 * 720, ())
-    assert found.total_usd == 2 * 720 + 4 * 24
+    assert (plan.usd, plan.savings.steady) == (2 * 730, ())
+    assert found.total_usd == 2 * 730 + 4 * 24
 
 
 def test_a_plan_is_named_by_what_it_covers() -> None:
