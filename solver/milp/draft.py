@@ -7,7 +7,7 @@ changes are looked at many times: what they cost is known by what the machine ho
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,8 @@ _FIRM, _SPOT, _FIRM_GANGS, _SPOT_GANGS = range(4)
 
 Noise = Callable[[], float]
 """Draws a factor for what a choice costs, so that it is not always the cheapest that is taken."""
+Blocks = slice | list[int]
+"""Blocks of a kind's replicas, by position."""
 Times = tuple[int, tuple[int, ...]]
 """How a run is done: a run option, and the periods in which it works."""
 
@@ -68,7 +70,7 @@ class _Held:
 class Saved:
     """All that a step may change."""
 
-    held: list[_Held]
+    held: dict[int, _Held]
     data_usd: float
     draft: Draft
 
@@ -83,22 +85,24 @@ class Bench:
         self.members: dict[int, list[int]] = defaultdict(list)
         for number, group in enumerate(sets.groups):
             self.members[group.kind].append(number)
+        self._on_spot = [group.on_spot for group in sets.groups]
         self._up = [kind.up() for kind in sets.kinds]
         self._replica_usd = [replica_usd(sets, number) for number in range(len(sets.groups))]
         self._ways = run_ways(sets)
         self._prompts = prompts_of(sets)
         periods = len(sets.periods)
         levels = max((len(own) for own in self.costs.levels), default=0)
-        empty = _Held(np.zeros((4, periods)), np.zeros(levels))
-        self._held = [empty] * len(sets.machines)
+        self._empty = _Held(np.zeros((4, periods)), np.zeros(levels))
+        self._held: dict[int, _Held] = {}
         self._data_usd = 0.0
         self._known_usd: dict[tuple[int, int, int, int], float] = {}
+        self._known_held: dict[tuple[int, int], float] = {}
         self._known_ways: dict[tuple[int, int], tuple[float, Times]] = {}
 
     @property
     def usd(self) -> float:
         """Give what the draft costs."""
-        return sum(one.usd for one in self._held) + self._data_usd
+        return sum(one.usd for one in self._held.values()) + self._data_usd
 
     def size(self, kind: int) -> float:
         """Give the GPU-periods of a kind, if it serves its demand."""
@@ -116,10 +120,9 @@ class Bench:
 
     def found(self) -> Found:
         """Say what is bought for the draft."""
-        used = {number: one for number, one in enumerate(self._held) if one.taken.any()}
         return Found(
             self.draft,
-            {number: self.costs.nodes(number, one.usage) for number, one in used.items()},
+            {number: self.costs.nodes(number, self._on(number).usage) for number in self.used()},
         )
 
     def way(self, demand: int) -> Way:
@@ -158,7 +161,7 @@ class Bench:
             if best is None:
                 self._put_off(groups)
                 return False
-            self._put(best, blocks)
+            self._change(best, blocks, 1.0)
             if self.sets.groups[best].on_spot:
                 spot_left -= replicas
             groups.extend([best] * (blocks.stop - blocks.start))
@@ -171,7 +174,7 @@ class Bench:
         """Choose the group on which blocks of a kind add least; None where none has room."""
         best, best_usd = None, math.inf
         for group in self.members[kind]:
-            if may_be_spot or not self.sets.groups[group].on_spot:
+            if may_be_spot or not self._on_spot[group]:
                 usd = self._usd_with(group, blocks)
                 usd = usd * noise() if noise else usd
                 if usd < best_usd:
@@ -193,13 +196,13 @@ class Bench:
 
     def used(self) -> list[int]:
         """List the machines that anything is on."""
-        return [number for number, one in enumerate(self._held) if one.mark]
+        return sorted(self._held)
 
     def move(self, demand: int, blocks: slice, group: int) -> bool:
         """Move blocks to a group; say whether as many stay firm as must."""
         groups = list(self.draft.groups[demand])
         self._put_off(groups[blocks], blocks.start)
-        self._put(group, blocks)
+        self._change(group, blocks, 1.0)
         groups[blocks] = [group] * (blocks.stop - blocks.start)
         self.draft.groups[demand] = groups
         kind = self.sets.kinds[self.draft.kinds[demand]]
@@ -233,23 +236,31 @@ class Bench:
         """Take a run out."""
         self._change_run(self.draft.runs.pop(run), -1.0)
 
-    def _put(self, group: int, blocks: slice) -> None:
-        self._change(group, blocks, 1.0)
-
     def _put_off(self, groups: list[int], first: int = 0) -> None:
-        for block, group in enumerate(groups, first):
-            self._change(group, slice(block, block + 1), -1.0)
+        """Take out blocks that follow on each other, all of a group at once."""
+        for group in dict.fromkeys(groups):
+            own = [block for block, one in enumerate(groups, first) if one == group]
+            self._change(group, own, -1.0)
 
-    def _change(self, group: int, blocks: slice, sign: float) -> None:
+    def _change(self, group: int, blocks: Blocks, sign: float) -> None:
         machine = self.sets.groups[group].machine
         self._data_usd += sign * float(self._replica_usd[group][blocks].sum())
-        held = self._with(group, blocks, sign)
-        self._held[machine] = replace(held, usd=self.costs.usd(machine, held.usage))
+        self._hold(machine, self._with(group, blocks, sign))
 
-    def _with(self, group: int, blocks: slice, sign: float) -> _Held:
-        """Give what a group's machine holds with some blocks more, or fewer; not yet priced."""
+    def _on(self, machine: int) -> _Held:
+        return self._held.get(machine, self._empty)
+
+    def _hold(self, machine: int, held: _Held) -> None:
+        """Have a machine hold so much; one without a mark holds nothing."""
+        if held.mark:
+            self._held[machine] = held
+        else:
+            del self._held[machine]
+
+    def _with(self, group: int, blocks: Blocks, sign: float) -> _Held:
+        """Give what a group's machine holds with some blocks more, or fewer."""
         one = self.sets.groups[group]
-        held = self._held[one.machine]
+        held = self._on(one.machine)
         gpus = self._up[one.kind][blocks].sum(axis=0) * (sign * one.gpus)
         taken, base = held.taken.copy(), held.base
         taken[_SPOT if one.on_spot else _FIRM] += gpus
@@ -259,9 +270,19 @@ class Bench:
                 share = self.sets.levels[level].breakeven_utilization
                 base[place] += gpus[self._base_period(one.kind, share)]
         mark = held.mark
-        for block in range(blocks.start, blocks.stop):
+        for block in range(blocks.start, blocks.stop) if isinstance(blocks, slice) else blocks:
             mark ^= hash((group, block))
-        return _Held(taken, base, mark=mark)
+        return self._priced(one.machine, taken, base, mark)
+
+    def _priced(self, machine: int, taken: Floats, base: Floats, mark: int) -> _Held:
+        """Say what a machine costs that holds so much; mostly it has held the same before."""
+        usd = self._known_held.get((machine, mark))
+        if usd is None:
+            if len(self._known_held) > _MOST_KNOWN:
+                self._known_held.clear()
+            usd = self.costs.usd(machine, _Held(taken, base).usage)
+            self._known_held[machine, mark] = usd
+        return _Held(taken, base, usd, mark)
 
     def _base_period(self, kind: int, share: float) -> int:
         known = self._ways.base_periods
@@ -273,20 +294,20 @@ class Bench:
     def _usd_with(self, group: int, blocks: slice) -> float:
         """Give what blocks of a group would add to the cost."""
         machine = self.sets.groups[group].machine
-        held = self._held[machine]
+        held = self._on(machine)
         key = (held.mark, group, blocks.start, blocks.stop)
         usd = self._known_usd.get(key)
         if usd is None:
             if len(self._known_usd) > _MOST_KNOWN:
                 self._known_usd.clear()
-            usd = self.costs.usd(machine, self._with(group, blocks, 1.0).usage) - held.usd
+            usd = self._with(group, blocks, 1.0).usd - held.usd
             usd += float(self._replica_usd[group][blocks].sum())
             self._known_usd[key] = usd
         return usd
 
     def _best_way(self, option: int) -> tuple[float, Times]:
         """Give the periods in which an option would add least, and how much; infinity for none."""
-        held = self._held[self.sets.run_options[option].machine]
+        held = self._on(self.sets.run_options[option].machine)
         known = self._known_ways.get((held.mark, option))
         if known is None:
             if len(self._known_ways) > _MOST_KNOWN:
@@ -310,12 +331,12 @@ class Bench:
     def _change_run(self, way: Times, sign: float) -> None:
         one = self.sets.run_options[way[0]]
         side = _SPOT_GANGS if one.option.candidate.on_spot else _FIRM_GANGS
-        held = self._held[one.machine]
+        held = self._on(one.machine)
         taken = held.taken.copy()
         taken[side, list(way[1])] += sign * one.nodes
         self._data_usd += sign * float(one.option.data_usd)
-        now = _Held(taken, held.base, mark=held.mark ^ hash(way))
-        self._held[one.machine] = replace(now, usd=self.costs.usd(one.machine, now.usage))
+        mark = held.mark ^ hash(way)
+        self._hold(one.machine, self._priced(one.machine, taken, held.base, mark))
 
     def _gang_usd(self, option: int) -> Floats:
         """Say what a gang adds in each period of its window, beside what is bought now."""
@@ -325,7 +346,7 @@ class Bench:
         price = float(offer.usd_per_hour) if offer else 1e9
         if one.option.candidate.on_spot:
             return np.asarray(one.nodes * price * self.sets.hours[window])
-        usage = self._held[one.machine].usage
+        usage = self._on(one.machine).usage
         bought = self.costs.nodes(one.machine, usage)
         held = np.array(machine.owned, dtype=float)
         for number, nodes in bought.committed.items():

@@ -174,7 +174,8 @@ class MachineCosts:
         most_spot = spot.max(initial=0.0)
         cost = one.spot_usd * float(spot @ self.hours) if most_spot else 0.0
         most = int(needed.max(initial=0.0))
-        if most_spot > one.most_spot or float((needed + spot).max()) > one.most_together:
+        together = float((needed + spot).max()) if most_spot else most
+        if most_spot > one.most_spot or together > one.most_together:
             return math.inf
         if not most:
             return cost + (one.churn.of(0, _NONE, most_spot) if one.churn.usd else 0.0)
