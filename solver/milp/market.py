@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from solver.milp.fills import joined
 from solver.milp.firm_shares import firm_shares
 from solver.milp.pairs import Pairs
 from solver.milp.price_nodes import NodePrices, flat_prices
@@ -71,8 +72,9 @@ class Market:
         machines = {number: machine_at[one.key] for number, one in enumerate(small.machines)}
         fills = tighter_fills(program, ends_at, clock, clusters)
         moved = tuple(one.moved(machines, kinds) for one in fills)
-        is_new = not set(moved) <= set(self.sets.fills)
-        self.sets = replace(self.sets, fills=moved)
+        fills = joined((*self.sets.fills, *moved))
+        is_new = set(fills) != set(self.sets.fills)
+        self.sets = replace(self.sets, fills=fills)
         return is_new
 
     def first(self, machines: int) -> Inside:

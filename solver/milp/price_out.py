@@ -16,8 +16,8 @@ joins them has no price of its own, as that cancels in each such pair.
 
 Where the market is large, like hours are added up (see `coarse`): the duals of a row are those of
 the rows that it is the sum of, so price all the same. A few clusters of hours say what is worth to
-be looked at and which nodes are to be whole; what costs more is let go; more clusters then say what
-the bound is.
+be looked at, more of them which nodes are to be whole, and still more what the bound is: only that
+is waited for. What costs more is let go in between.
 """
 
 import math
@@ -47,25 +47,36 @@ _MANY_GROUPS = 5_000
 _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
+_SETTLED = 1e-3
+_PROVEN = 0.9
+"""A look is enough for the next one once its plan changes by so little, and so much is proven."""
+_IN_PARTS = 1e-4
+"""Rounded up is what costs no more than such a share of the bound, so that it is soon done."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
     """How closely to look: at how many clusters of hours, and what share of the bound is near.
 
-    So many options of each run are taken in at once, and what costs more than `far`, a share of the
-    bound, is let go of once nothing pays.
+    So many options of each run are taken in at once, also those that cost up to a share `almost`
+    more than they pay. At its end, groups that cost more than `far`, a share too, are let go of.
     """
 
     clusters: int | None
     near: float
     options: int
     far: float
+    almost: float = 0.0
+    rounds_up: bool = True
 
 
 _SMALL = (_Look(None, 1e-6, 4, math.inf),)
-_LARGE = (_Look(12, 1e-2, 16, 1e-3), _Look(CLUSTERS, 2e-3, 16, 1e-3))
-"""A few clusters say what is worth to be looked at; then there are more of them."""
+_LARGE = (
+    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False),
+    _Look(24, 2e-3, 32, 1e-3, 2e-3),
+    _Look(CLUSTERS, 2e-3, 32, 1e-3, 2e-3),
+)
+"""A few clusters say what is worth to be looked at, more which nodes are to be whole."""
 
 
 def relaxed_over_all(
@@ -90,6 +101,7 @@ class _Search:
         self.looks = list(_LARGE if is_large else _SMALL)
         self.inside = self._crossed(self.inside)
         self.rounded_usd = -math.inf
+        self.usd = math.inf
         self.rounds_up = rounds_up
 
     def run(self) -> Relaxed | None:
@@ -103,7 +115,8 @@ class _Search:
                 continue
             best = _better(best, found.relaxed)
             took_s = self.clock() - began
-            if self.clock() + took_s > self.ends_at or not self._goes_on(found, took_s):
+            found = replace(found, took_s=took_s)
+            if self.clock() + took_s > self.ends_at or not self._goes_on(found, best):
                 break
         return best and replace(
             best,
@@ -120,27 +133,38 @@ class _Search:
         self.inside = self.market.everything if self.inside.holds(wider) else wider
         return True
 
-    def _goes_on(self, found: "_Found", took_s: float) -> bool:
-        if not (self.inside.holds(found.paying) or found.is_near):
+    def _goes_on(self, found: "_Found", best: Relaxed) -> bool:
+        look, is_last = self.looks[0], len(self.looks) == 1
+        is_done = self.inside.holds(found.paying) or found.is_near
+        if not (is_done or (not is_last and self._has_settled(found, best))):
             self.inside = self._crossed(self.inside.beside(found.paying))
             return True
-        if self.looks[0].clusters is not None:
-            self.inside = found.kept(self.market.sets, self.looks[0].far)
-        if self._rounded_up(found.relaxed.bound_usd, took_s):
-            return True
-        self.rounds_up = False
+        rounded = self.inside
+        if look.clusters is not None:
+            rounded, near = found.kept(_IN_PARTS), found.kept(look.far)
+            self.inside = replace(self.inside, groups=near.groups)
+        is_new = self.rounds_up and look.rounds_up and self._rounded_up(rounded, found)
+        if is_last:
+            return is_new
         self.looks.pop(0)
-        return bool(self.looks)
+        self.usd = math.inf
+        return True
 
-    def _rounded_up(self, bound_usd: float, took_s: float) -> bool:
-        """Round up what is held in parts of nodes; say whether that is new."""
-        gains = bound_usd - self.rounded_usd > _ROUNDING_GAIN * abs(bound_usd)
-        self.rounded_usd = bound_usd
-        if not (self.rounds_up and gains):
+    def _has_settled(self, found: "_Found", best: Relaxed) -> bool:
+        """Say whether the plan costs as much as before: to prove it may take many more rounds."""
+        usd = found.solved.bound_usd
+        was, self.usd = self.usd, usd
+        return was - usd < _SETTLED * abs(usd) and best.bound_usd > _PROVEN * usd
+
+    def _rounded_up(self, inside: Inside, found: "_Found") -> bool:
+        """Round up what is held in parts of nodes inside; say whether that is new."""
+        usd = found.solved.bound_usd
+        gains = usd - self.rounded_usd > _ROUNDING_GAIN * abs(usd)
+        self.rounded_usd = usd
+        if not gains:
             return False
-        inside = self.inside
         program = build_program(restricted(self.market.sets, inside.groups, inside.options))
-        ends_at = self.ends_at - _SOLVES_AFTER_ROUNDING * took_s
+        ends_at = self.ends_at - _SOLVES_AFTER_ROUNDING * found.took_s
         return self.market.round_up(program, ends_at, self.clock, self.looks[0].clusters)
 
     def _crossed(self, inside: Inside) -> Inside:
@@ -153,25 +177,35 @@ def _better(best: Relaxed | None, found: Relaxed) -> Relaxed:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The relaxed figures of all, and what would lower the cost: `is_near` if hardly."""
+    """The relaxed figures of all and of what is inside, and what would lower the cost.
+
+    `is_near` if hardly.
+    """
 
     relaxed: Relaxed
+    solved: Relaxed
+    inside: Inside
     paying: Inside
     is_near: bool
     program: Program
+    took_s: float = 0.0
 
-    def kept(self, sets: Sets, far: float) -> Inside:
+    def kept(self, far: float) -> Inside:
         """Keep of what it was solved over what its plan uses, or what costs little more."""
-        relaxed, most_usd = self.relaxed, far * abs(self.relaxed.bound_usd)
-        group_usd = relaxed.kind_penalty_usd[[one.kind for one in sets.groups]]
-        if relaxed.group_penalty_usd is not None:
-            group_usd = group_usd + relaxed.group_penalty_usd
+        solved, small = self.solved, self.program.sets
+        replicas = self.program.columns.replicas.of(solved.reduced_usd)
+        usd = [
+            solved.kind_penalty_usd[one.kind] + own[: small.kinds[one.kind].blocks].min()
+            for one, own in zip(small.groups, replicas, strict=True)
+        ]
+        is_used = solved.option_value > 0
+        most_usd = far * abs(solved.bound_usd)
+        groups, options = sorted(self.inside.groups), sorted(self.inside.options)
         return Inside(
-            frozenset(one for one in relaxed.groups or () if group_usd[one] <= most_usd),
+            frozenset(groups[at] for at in np.flatnonzero(np.array(usd) <= most_usd)),
             frozenset(
-                one
-                for one in relaxed.options or ()
-                if relaxed.option_value[one] > 0 or relaxed.option_penalty_usd[one] <= most_usd
+                options[at]
+                for at in np.flatnonzero(is_used | (solved.option_penalty_usd <= most_usd))
             ),
         )
 
@@ -204,10 +238,10 @@ def _solved(market: Market, inside: Inside, left_s: float, look: _Look) -> _Foun
     )
     paying = Inside(
         frozenset(set().union(*(kinds.used[one] for one in kinds.paying(_MORE_KINDS)))),
-        frozenset(options.paying(look.options)),
+        frozenset(options.paying(look.options, look.almost * abs(solved.bound_usd))),
     )
     is_near = -lost <= look.near * max(1.0, solved.bound_usd)
-    return _Found(relaxed, paying, is_near, program)
+    return _Found(relaxed, solved, inside, paying, is_near, program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +276,9 @@ class _Priced:
         np.minimum.at(least, self.owner, self.penalty)
         return least
 
-    def paying(self, most: int) -> list[int]:
-        """List a few of each owner's that would lower the cost."""
-        negative = np.where(self.penalty < -_NEGLIGIBLE, self.penalty, np.inf)
+    def paying(self, most: int, almost_usd: float = 0.0) -> list[int]:
+        """List a few of each owner's that would lower the cost, or would if they cost less."""
+        negative = np.where(self.penalty < almost_usd - _NEGLIGIBLE, self.penalty, np.inf)
         chosen = first_of(self.owner.tolist(), negative, most=most)
         return [one for one in chosen if np.isfinite(negative[one])]
 

@@ -32,7 +32,7 @@ def tighter_fills(
     clock: Monotonic = time.monotonic,
     clusters: int | None = None,
 ) -> tuple[Fill, ...]:
-    """Give the fills that bind once all that is missed was added, those of the program included.
+    """Give the fills that bind once all that is missed was added, beside those of the program.
 
     Rounds end where they gain little, or the time is up. Where the periods are many, or `clusters`
     are given, those are added up (see `coarse`), and what gains least is not looked for.
@@ -53,7 +53,6 @@ class _Rounds:
         self.program, self.coarse = program, smaller
         self.first_s = 0.0
         self.row_usd = np.zeros(0)
-        self.fills = list(program.sets.fills)
         self.added: list[tuple[tuple[Fill, ...], Rows, Ints]] = []
         self.begin_anew()
 
@@ -110,8 +109,8 @@ class _Rounds:
         self.linear.add(added)
 
     def binding(self) -> tuple[Fill, ...]:
-        """Give the fills of the program, and the new ones with the periods in which they bind."""
-        found = list(self.fills)
+        """Give the new fills with the periods in which they bind."""
+        found: list[Fill] = []
         start = self.coarse.rows
         for fills, rows, row_of in self.added:
             own = self.row_usd[start : start + len(rows.keys)]

@@ -36,7 +36,10 @@ def as_if_large() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MANY_PERIODS", "_MANY_GROUPS"):
             patch.setattr(price_out, name, 0)
-        looks = (price_out._Look(2, 1e-2, 16, 1e-3), price_out._Look(3, 2e-3, 16, 1e-3))
+        looks = tuple(
+            replace(look, clusters=clusters)
+            for look, clusters in zip(price_out._LARGE, (1, 2, 3), strict=True)
+        )
         patch.setattr(price_out, "_LARGE", looks)
         yield
 

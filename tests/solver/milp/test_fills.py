@@ -18,7 +18,9 @@ from two_by_two import two_by_two
 
 from solver.milp.build import build_sets
 from solver.milp.fills import Fill, Floats, Owned, Rounded, joined, rounded
+from solver.milp.market import Market
 from solver.milp.program import build_program
+from solver.milp.restrict import restricted
 from solver.milp.tighten import tighter_fills
 
 ONE_OF_BOTH = Fill((0, 1), 2, False, (0, 1), ((0, (0, 1, 2)),), is_together=False)
@@ -151,3 +153,22 @@ def _missed(need: Rounded, used: list[float], up: list[Floats], nodes: list[floa
     for one, own, x, blocks in zip(used, need.used, up, need.blocks, strict=True):
         asked += float(own[0]) * one + float(x @ blocks[:, 0])
     return asked - float(held)
+
+
+def test_rounding_up_a_part_of_the_market_forgets_nothing() -> None:
+    """Fills stay with all their kinds, machines and periods; those of the part come to them."""
+    known = more = 0
+    for sets in one_kind_sets():
+        fills = tighter_fills(build_program(sets), time.monotonic() + 60)
+        firsts = {kind.demand: at for at, kind in reversed(list(enumerate(sets.kinds)))}
+        market = Market(replace(sets, fills=fills))
+        part = [at for at, one in enumerate(sets.groups) if one.kind in firsts.values()]
+        program = build_program(restricted(market.sets, part, range(len(sets.run_options))))
+        is_new = market.round_up(program, time.monotonic() + 60, time.monotonic, None)
+        after = {fill.what: set(fill.periods) for fill in market.sets.fills}
+        assert all(set(fill.periods) <= after[fill.what] for fill in fills)
+        assert is_new == (set(market.sets.fills) != set(fills))
+        known += len(fills)
+        more += is_new
+    assert known > 20
+    assert more > 3

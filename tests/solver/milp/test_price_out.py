@@ -66,7 +66,7 @@ def priced() -> Priced:
 
 @pytest.fixture(scope="module")
 def priced_as_if_large(priced: Priced) -> Priced:
-    """Price them out with hours added up, in two looks."""
+    """Price them out with hours added up, in several looks."""
     with one_of_each_first(), as_if_large():
         return [
             (sets, relaxed_over_all(sets, time.monotonic() + 60), usd) for sets, _, usd in priced
