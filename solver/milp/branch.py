@@ -18,9 +18,10 @@ from functools import partial
 import numpy as np
 from ortools.math_opt import model_pb2
 
+from solver.milp.alike_periods import CLUSTERS, clusters_of
 from solver.milp.beside import Beside
 from solver.milp.clashes import clashes
-from solver.milp.coarse import CLUSTERS, Coarse, coarse
+from solver.milp.coarse import Coarse, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.first_plan import is_plan
 from solver.milp.linear import LinearPlan, LinearResult
@@ -89,7 +90,7 @@ def branch(
     many `clusters` of periods.
     """
     aim = _Aim(known_usd, limits, watch or Watch())
-    tree = _Tree(program, coarse(program, clusters), aim, clock)
+    tree = _Tree(program, coarse(program, clusters_of(program.sets, clusters)), aim, clock)
     tree.grow()
     return Branched(tree.bound_usd(), tree.best)
 
@@ -298,8 +299,8 @@ class _Worker:
         clashing = clashes(self.program, values)
         found = [] if clashing is None else [clashing]
         if is_root:
-            cluster_of = self.tree.coarse.cluster_of
-            fills = missed_fills(self.program, values, cluster_of=cluster_of)
+            clusters = self.tree.coarse.clusters
+            fills = missed_fills(self.program, values, clusters=clusters)
             if fills:
                 sets = replace(self.program.sets, fills=fills)
                 found.append(whole_nodes(sets, self.program.columns))

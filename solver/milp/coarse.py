@@ -11,10 +11,12 @@ from typing import TypeVar
 import numpy as np
 from ortools.math_opt import model_pb2
 
+from solver.milp.clusters import Clusters
+from solver.milp.constraints.firm_capacity import BY_CLUSTER
 from solver.milp.linear import LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
-from solver.milp.rows import Entries, Rows
-from solver.milp.sets import Floats, Sets
+from solver.milp.rows import Entries, Key, Rows
+from solver.milp.sets import Floats
 from solver.milp.variables import Ints
 
 _BY_PERIOD = frozenset(
@@ -23,12 +25,7 @@ _BY_PERIOD = frozenset(
 """Families whose keys end in a period."""
 _LEFT_OUT = "run_start"
 """What links each period to the next is left out: it would keep all columns of runs apart."""
-MANY_PERIODS = 120
-"""From here on hours are added up."""
-CLUSTERS = 40
-"""So many cost a fifth of a percent of the bound, of 168 hours, and a tenth of the time."""
 _SMALLEST = 1e-12
-_SAME = 1e-12
 _AT_A_TIME = 1_000_000
 
 _Numbers = TypeVar("_Numbers", Ints, Floats)
@@ -39,14 +36,14 @@ class Coarse:
     """The smaller program: `column_of` each column of the large one, and how many are one.
 
     `row_of` each row of the large one is the row that it is part of, -1 where it is left out.
-    `cluster_of` says which periods were added up; None where all are as they were.
+    `clusters` says which periods were added up; None where all are as they were.
     """
 
     proto: model_pb2.ModelProto
     column_of: Ints
     members: Floats
     row_of: Ints
-    cluster_of: Ints | None = None
+    clusters: Clusters | None = None
 
     @property
     def rows(self) -> int:
@@ -86,9 +83,8 @@ class Coarse:
         Of the coefficients of columns that are one, the largest counts: no plan breaks that.
         """
         row_of = np.arange(len(rows.keys))
-        cluster_of = self.cluster_of
-        if cluster_of is not None and rows.family in _BY_PERIOD:
-            names = [(*key[:-1], int(cluster_of[int(str(key[-1]))])) for key in rows.keys]
+        if self.clusters is not None and rows.family in _BY_PERIOD:
+            names = [_summed_key(key, self.clusters) for key in rows.keys]
             number = {name: at for at, name in enumerate(dict.fromkeys(names))}
             row_of = np.array([number[name] for name in names], dtype=np.int64)
         keys = tuple((int(one),) for one in np.unique(row_of))
@@ -151,10 +147,9 @@ def as_it_is(program: Program) -> Coarse:
     return Coarse(to_proto(program), np.arange(columns), np.ones(columns), np.arange(rows))
 
 
-def coarse(program: Program, clusters: int) -> Coarse:
-    """Add up the periods of a program in about so many clusters."""
-    cluster_of = clusters_of(program.sets, clusters)
-    row_of, lower, upper = _rows(program, cluster_of)
+def coarse(program: Program, clusters: Clusters) -> Coarse:
+    """Add up the periods of each cluster of a program; those of some rows may be so already."""
+    row_of, lower, upper = _rows(program, clusters)
     row, column, value = _added_up(program, row_of)
     blocks = program.columns.blocks()
     most = np.concatenate([one.upper.ravel() for one in blocks])
@@ -181,13 +176,14 @@ def coarse(program: Program, clusters: int) -> Coarse:
     proto.linear_constraint_matrix.row_ids.extend(row[order].tolist())
     proto.linear_constraint_matrix.column_ids.extend(column[order].tolist())
     proto.linear_constraint_matrix.coefficients.extend(value[order].tolist())
-    return Coarse(proto, column_of, members, row_of, cluster_of)
+    return Coarse(proto, column_of, members, row_of, clusters)
 
 
-def _rows(program: Program, cluster_of: Ints) -> tuple[Ints, Floats, Floats]:
+def _rows(program: Program, clusters: Clusters) -> tuple[Ints, Floats, Floats]:
     """Give the new row of each row, -1 for those left out, and the bounds of the new ones."""
     number: dict[tuple[object, ...], int] = {}
     row_of: list[int] = []
+    summed = frozenset() if program.sets.clusters is None else BY_CLUSTER
     for family in program.families:
         name = family.family
         for at, key in enumerate(family.keys):
@@ -195,8 +191,10 @@ def _rows(program: Program, cluster_of: Ints) -> tuple[Ints, Floats, Floats]:
                 row_of.append(-1)
                 continue
             new: tuple[object, ...] = (name, at)
-            if name in _BY_PERIOD:
-                new = (name, *key[:-1], int(cluster_of[int(str(key[-1]))]), "cluster")
+            if name in summed:
+                new = (name, *key, "cluster")
+            elif name in _BY_PERIOD:
+                new = (name, *_summed_key(key, clusters), "cluster")
             row_of.append(number.setdefault(new, len(number)))
     rows = np.array(row_of, dtype=np.int64)
     kept = rows >= 0
@@ -207,6 +205,11 @@ def _rows(program: Program, cluster_of: Ints) -> tuple[Ints, Floats, Floats]:
     return rows, bounds[0], bounds[1]
 
 
+def _summed_key(key: Key, clusters: Clusters) -> Key:
+    """Name the cluster in place of the period."""
+    return (*key[:-1], int(clusters.of[int(str(key[-1]))]))
+
+
 def _alike(row: Ints, column: Ints, value: Floats, columns: int) -> Ints:
     """Give columns with the same coefficients the same number; entries are sorted by column."""
     starts = np.searchsorted(column, np.arange(columns + 1))
@@ -215,43 +218,4 @@ def _alike(row: Ints, column: Ints, value: Floats, columns: int) -> Ints:
     for one in range(columns):
         own = slice(starts[one], starts[one + 1])
         found[one] = number.setdefault((row[own].tobytes(), value[own].tobytes()), len(number))
-    return found
-
-
-def clusters_of(sets: Sets, clusters: int) -> Ints:
-    """Put periods with like loads together: split where they differ most, until there are enough.
-
-    Periods that differ in what is owned, what commitments are active, or whose window they are in
-    are never together.
-    """
-    loads = np.array(
-        [
-            one.load_requests_per_s.sum(axis=0) / max(one.load_requests_per_s.sum(axis=0).max(), 1)
-            for one in sets.demands
-        ]
-    ).reshape(len(sets.demands), len(sets.periods))
-    windows = [set[int]() for _ in sets.runs]
-    for option in sets.run_options:
-        windows[option.run].update(option.window)
-    facts: dict[tuple[object, ...], list[int]] = {}
-    for period, one in enumerate(sets.periods):
-        fact = (
-            one.hours,
-            tuple(machine.owned[period] for machine in sets.machines),
-            tuple(offer.active[period] for offer in sets.committed),
-            tuple(period in window for window in windows),
-        )
-        facts.setdefault(fact, []).append(period)
-    parts = [np.array(own) for own in facts.values()]
-    while len(parts) < clusters:
-        spreads = [float(loads[:, own].var(axis=1).sum()) * len(own) for own in parts]
-        widest = int(np.argmax(spreads))
-        if spreads[widest] <= _SAME:
-            break
-        own = parts.pop(widest)
-        load = loads[int(loads[:, own].var(axis=1).argmax())][own]
-        parts += [own[load <= load.mean()], own[load > load.mean()]]
-    found = np.zeros(len(sets.periods), dtype=np.int64)
-    for number, own in enumerate(parts):
-        found[own] = number
     return found

@@ -4,19 +4,22 @@ Of each demand and run the cheapest few are chosen first; later, what its prices
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from solver.milp.clusters import Clusters
 from solver.milp.fills import joined
 from solver.milp.firm_shares import firm_shares
 from solver.milp.pairs import Pairs
 from solver.milp.price_nodes import NodePrices, flat_prices
 from solver.milp.program import Program
 from solver.milp.replica_data import members_usd
+from solver.milp.restrict import restricted
 from solver.milp.sets import Floats, Sets
 from solver.milp.tighten import tighter_fills
+from solver.milp.variables import Ints
 
 Monotonic = Callable[[], float]
 
@@ -43,10 +46,10 @@ class Inside:
 class Market:
     """What each kind and run option costs at prices of GPUs by machine and period."""
 
-    def __init__(self, sets: Sets) -> None:
+    def __init__(self, sets: Sets, clusters: Clusters | None = None) -> None:
+        """Read what may be had; see `look_at`."""
         self.sets = sets
-        self.flat = flat_prices(sets)
-        self.up = [kind.up() for kind in sets.kinds]
+        self.look_at(clusters)
         self.pairs = Pairs.of(sets)
         groups: dict[tuple[int, bool], list[int]] = defaultdict(list)
         for number, group in enumerate(sets.groups):
@@ -57,20 +60,43 @@ class Market:
             for side, own in groups.items()
         }
         self.data_usd = {side: members_usd(sets, own) for side, own in self.members.items()}
+        self.base: dict[tuple[int, float], Ints] = {}
+        self._read_options()
         self.everything = Inside(
             frozenset(range(len(sets.groups))), frozenset(range(len(sets.run_options)))
         )
 
-    def round_up(
-        self, program: Program, ends_at: float, clock: Monotonic, clusters: int | None
-    ) -> bool:
+    def _read_options(self) -> None:
+        """Read the run options as arrays, and which have one window on one side."""
+        every, machines = self.sets.run_options, self.sets.machines
+        self.option_data_usd = np.array([float(one.option.data_usd) for one in every])
+        self.option_machines = np.array([one.machine for one in every], dtype=np.int64)
+        self.option_slots = np.array([one.slots_needed for one in every], dtype=np.int64)
+        self.option_gpus = np.array([one.nodes * machines[one.machine].gpus for one in every])
+        alike: dict[tuple[bool, tuple[int, ...]], list[int]] = defaultdict(list)
+        for number, one in enumerate(every):
+            alike[one.option.candidate.on_spot, one.window].append(number)
+        self.options = {side: np.array(own) for side, own in alike.items()}
+
+    def look_at(self, clusters: Clusters | None) -> None:
+        """Add up the periods of each cluster from here on; or none."""
+        self.sets = replace(self.sets, clusters=clusters)
+        clusters = clusters or Clusters.single(len(self.sets.periods))
+        self.flat = flat_prices(self.sets, clusters)
+        self.up = [clusters.mean(kind.up()) for kind in self.sets.kinds]
+
+    def restricted(self, inside: Inside) -> Sets:
+        """Give the sets of a smaller program."""
+        return restricted(self.sets, inside.groups, inside.options)
+
+    def round_up(self, program: Program, ends_at: float, clock: Monotonic) -> bool:
         """Round up what the smaller program holds in parts of nodes; say whether that is new."""
         small = program.sets
         kind_at = {id(one): number for number, one in enumerate(self.sets.kinds)}
         machine_at = {machine.key: number for number, machine in enumerate(self.sets.machines)}
         kinds = {number: kind_at[id(one)] for number, one in enumerate(small.kinds)}
         machines = {number: machine_at[one.key] for number, one in enumerate(small.machines)}
-        fills = tighter_fills(program, ends_at, clock, clusters)
+        fills = tighter_fills(program, ends_at, clock, small.clusters)
         moved = tuple(one.moved(machines, kinds) for one in fills)
         fills = joined((*self.sets.fills, *moved))
         is_new = set(fills) != set(self.sets.fills)
@@ -145,7 +171,8 @@ class Market:
             own = self.members[number, side]
             used |= set(own[usd.argmin(axis=0)[blocks]].tolist())
             either = np.minimum(least_firm, least_spot)
-            more = (usd - np.where(blocks, least, either)).min(axis=1)
+            without = np.where(blocks, least, either)
+            more = np.subtract(usd, without, out=usd.copy(), where=np.isfinite(usd)).min(axis=1)
             beside.update(zip(own.tolist(), np.maximum(more, 0.0).tolist(), strict=True))
         rules = (prices.shares, prices.losses)
         credit = sum(one[number].credit_usd for one in rules if number in one)
@@ -164,42 +191,89 @@ class Market:
             for kept in prices.kept:
                 at = machines == kept.machine
                 if (kept.gpu_usd or kept.node_usd) and at.any():
-                    base = kind.busy_periods(self.sets.hours, kept.share)[0]
-                    gpus = kind.gpus * self.up[number][:, base]
+                    gpus = kind.gpus * kind.up_in(self._base_of(number, kept.share))[:, 0]
                     usd[at] -= kept.usd(gpus, self.sets.machines[kept.machine].gpus)
         return np.asarray(usd + self._rules_usd(number, prices, on_spot=on_spot))
 
+    def _base_of(self, number: int, share: float) -> Ints:
+        """Give the base period of a kind, as `steady_level` has it."""
+        if (number, share) not in self.base:
+            busy = self.sets.kinds[number].busy_periods(self.sets.hours, share)
+            self.base[number, share] = busy[:1]
+        return self.base[number, share]
+
     def _rules_usd(self, number: int, prices: NodePrices, *, on_spot: bool) -> Floats:
         """Give what rules over replicas themselves add to each block on each group."""
-        members, up = self.members[number, on_spot], self.up[number]
-        usd = np.zeros((len(members), len(up)))
+        kind, members = self.sets.kinds[number], self.members[number, on_spot]
+        usd = np.zeros((len(members), kind.blocks))
         for machine, block_usd in prices.fills.block_usd.get((number, on_spot), {}).items():
             usd[self.machines[number, on_spot] == machine] += block_usd
         for rule in (prices.shares, prices.losses):
             if number in rule:
-                usd += rule[number].usd(self.sets, members, up)
+                usd += rule[number].usd(self.sets, members, kind.up())
         if prices.work is not None:
-            usd += prices.work.group_usd(self.sets, members, up)
+            usd += prices.work.group_usd(self.sets, members, kind.up())
         if prices.zones is not None:
-            usd += prices.zones.usd(self.sets, members, up)
+            usd += prices.zones.usd(self.sets, members, kind.up())
         return usd
 
     def option_usd(self, firm: Floats, spot: Floats, prices: NodePrices) -> Floats:
-        """Cost the run options: the cheapest periods of the window that finish the work."""
-        usd = np.zeros(len(self.sets.run_options))
-        for number, option in enumerate(self.sets.run_options):
-            by_period = (spot if option.option.candidate.on_spot else firm)[
-                option.machine, list(option.window)
-            ]
-            by_period = by_period * (option.nodes * self.sets.machines[option.machine].gpus)
-            if number in prices.fills.gang_usd:
-                by_period = by_period + prices.fills.gang_usd[number][list(option.window)]
-            once = float(option.option.data_usd)
-            if prices.work is not None:
-                more, more_once = prices.work.option_usd(self.sets, number)
-                by_period, once = by_period + more, once + more_once
-            usd[number] = np.sort(by_period)[: option.slots_needed].sum() + once
+        """Cost the run options: the cheapest periods of the window that finish the work.
+
+        Prices are by machine and cluster.
+        """
+        usd = self.option_data_usd.copy()
+        for (on_spot, window), own in self.options.items():
+            usd[own] += self._cheapest_usd(spot if on_spot else firm, own, window)
+        for number in self._by_themselves(prices):
+            option = self.sets.run_options[number]
+            on_spot = option.option.candidate.on_spot
+            by_period = self._a_period(spot if on_spot else firm, number)
+            if option.machine in prices.uneven and (on_spot or firm is prices.gangs):
+                by_period = prices.uneven[option.machine][on_spot]
+            by_period, once = self._with_rules(by_period, number, prices)
+            usd[number] = once + np.sort(by_period)[: option.slots_needed].sum()
         return usd
+
+    def _by_themselves(self, prices: NodePrices) -> Iterable[int]:
+        """List the options whose periods of one cluster cost not the same."""
+        if prices.work is not None:
+            return range(len(self.option_gpus))
+        uneven = np.isin(self.option_machines, list(prices.uneven))
+        return sorted({*prices.fills.gang_usd, *np.flatnonzero(uneven).tolist()})
+
+    def _cheapest_usd(self, prices: Floats, options: Ints, window: tuple[int, ...]) -> Floats:
+        """Cost options of one window, whose periods of one cluster cost the same."""
+        clusters = self.flat.clusters
+        has = np.bincount(clusters.of[list(window)], minlength=len(clusters.count))
+        usd = prices[self.option_machines[options]] / clusters.count
+        order = np.argsort(usd, axis=1, kind="stable")
+        had = has[order].cumsum(axis=1) - has[order]
+        taken = np.clip(self.option_slots[options, None] - had, 0, has[order])
+        a_period = np.where(taken > 0, np.take_along_axis(usd, order, axis=1), 0.0)
+        return np.asarray((taken * a_period).sum(axis=1) * self.option_gpus[options])
+
+    def _a_period(self, prices: Floats, number: int) -> Floats:
+        """Give what a GPU costs an option in each period."""
+        clusters = self.flat.clusters
+        a_period = prices[self.option_machines[number]] / clusters.count
+        return np.asarray(a_period[clusters.of])
+
+    def _with_rules(
+        self, by_period: Floats, number: int, prices: NodePrices
+    ) -> tuple[Floats, float]:
+        """Give what an option costs in each period of its window, by all rules, and once."""
+        window, once = (
+            list(self.sets.run_options[number].window),
+            float(self.option_data_usd[number]),
+        )
+        usd = by_period[window] * self.option_gpus[number]
+        if number in prices.fills.gang_usd:
+            usd = usd + prices.fills.gang_usd[number][window]
+        if prices.work is not None:
+            more, more_once = prices.work.option_usd(self.sets, number)
+            usd, once = usd + more, once + more_once
+        return np.asarray(usd), once
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,18 +228,16 @@ def _improved(
         return known, relaxed.bound_usd, True
     if known is not None and watch.is_ended():
         return known, relaxed.bound_usd, False
-    beyond_usd = math.inf
+    beyond_usd, rest_sets = math.inf, sets
     if known is not None:
         left = possible(sets, relaxed, known.usd)
-        beyond_usd = left.beyond_usd
-        rest = build_program(left.sets)
-    else:
-        rest = build_program(sets)
-    if has_hopeless_workload(rest.sets):
+        beyond_usd, rest_sets = left.beyond_usd, left.sets
+    if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
     if known is not None and sets.has_one_kind and relaxed.bound_usd < _NEAR * known.usd:
         bounds = relaxed.bound_usd, beyond_usd
-        return _closed_in(rest, known, bounds, limits=limits, watch=watch)
+        return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)
+    rest = build_program(rest_sets)
     hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
     solution, polished = _proof_and_polish(rest, limits, hint, _capped(watch, beyond_usd))
@@ -255,7 +253,7 @@ def _improved(
 
 
 def _closed_in(
-    rest: Program, known: _Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
+    rest: Sets, known: _Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
 ) -> tuple[_Known, float, bool]:
     """Branch by hand, or place better what is known, where most of the gap is beyond the rest.
 
@@ -265,7 +263,7 @@ def _closed_in(
     if beyond_usd < least_usd + _WORTH * (known.usd - least_usd):
         known, bound_usd = _placed_better(known, limits, watch), least_usd
     else:
-        known, bound_usd = _branched(rest, known, limits, _capped(watch, beyond_usd))
+        known, bound_usd = _branched(build_program(rest), known, limits, _capped(watch, beyond_usd))
         bound_usd = max(min(bound_usd, beyond_usd), least_usd)
     return known, bound_usd, _is_within(known.usd, bound_usd, limits)
 

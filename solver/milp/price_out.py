@@ -27,12 +27,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from solver.milp.coarse import CLUSTERS, MANY_PERIODS
+from broker.domain.policy import Sharing
+from solver.milp.alike_periods import CLUSTERS, MANY_PERIODS, clusters_of
+from solver.milp.clusters import Clusters
 from solver.milp.market import Inside, Market, first_of
 from solver.milp.price_nodes import NodePrices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
-from solver.milp.restrict import restricted
 from solver.milp.sets import Configuration, Floats, Kind, Sets
 from solver.milp.variables import Ints
 
@@ -69,6 +70,13 @@ class _Look:
     almost: float = 0.0
     rounds_up: bool = True
 
+    def at(self, sets: Sets) -> Clusters | None:
+        """Say which periods are added up; None where none are, or services and runs are apart."""
+        is_split = sets.case.workloads.policy.sharing is Sharing.SPLIT
+        if self.clusters is None or is_split:
+            return None
+        return clusters_of(sets, self.clusters)
+
 
 _SMALL = (_Look(None, 1e-6, 4, math.inf),)
 _LARGE = (
@@ -93,12 +101,12 @@ class _Search:
     """Solves a small program, prices the market with it, and takes in what pays, round by round."""
 
     def __init__(self, sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool) -> None:
-        self.market = Market(sets)
+        is_large = len(sets.periods) > MANY_PERIODS and len(sets.groups) > _MANY_GROUPS
+        self.looks = list(_LARGE if is_large else _SMALL)
+        self.market = Market(sets, self.looks[0].at(sets))
         self.ends_at, self.clock = ends_at, clock
         self.machines = _FIRST_MACHINES
         self.inside = self.market.first(self.machines)
-        is_large = len(sets.periods) > MANY_PERIODS and len(sets.groups) > _MANY_GROUPS
-        self.looks = list(_LARGE if is_large else _SMALL)
         self.inside = self._crossed(self.inside)
         self.rounded_usd = -math.inf
         self.usd = math.inf
@@ -148,6 +156,7 @@ class _Search:
             return is_new
         self.looks.pop(0)
         self.usd = math.inf
+        self.market.look_at(self.looks[0].at(self.market.sets))
         return True
 
     def _has_settled(self, found: "_Found", best: Relaxed) -> bool:
@@ -163,9 +172,9 @@ class _Search:
         self.rounded_usd = usd
         if not gains:
             return False
-        program = build_program(restricted(self.market.sets, inside.groups, inside.options))
+        program = build_program(self.market.restricted(inside))
         ends_at = self.ends_at - _SOLVES_AFTER_ROUNDING * found.took_s
-        return self.market.round_up(program, ends_at, self.clock, self.looks[0].clusters)
+        return self.market.round_up(program, ends_at, self.clock)
 
     def _crossed(self, inside: Inside) -> Inside:
         return inside if self.looks[0].clusters is None else self.market.crossed(inside)
@@ -199,7 +208,7 @@ class _Found:
             for one, own in zip(small.groups, replicas, strict=True)
         ]
         is_used = solved.option_value > 0
-        most_usd = far * abs(solved.bound_usd)
+        most_usd = far * max(1.0, abs(solved.bound_usd))
         groups, options = sorted(self.inside.groups), sorted(self.inside.options)
         return Inside(
             frozenset(groups[at] for at in np.flatnonzero(np.array(usd) <= most_usd)),
@@ -211,15 +220,27 @@ class _Found:
 
 
 def _solved(market: Market, inside: Inside, left_s: float, look: _Look) -> _Found | None:
-    """Solve the relaxed program of what is inside, and price the rest with its duals."""
-    sets = market.sets
-    small = restricted(sets, inside.groups, inside.options)
-    program = build_program(small)
-    solved = solve_relaxed(program, left_s, look.clusters)
+    """Solve the relaxed program of what is inside, and price the rest with its duals.
+
+    The better of two prices counts: those of the duals, and where nothing is bought as outside.
+    """
+    program = build_program(market.restricted(inside))
+    solved = solve_relaxed(program, left_s, program.sets.clusters)
     if solved is None:
         return None
-    prices = node_prices(sets, program, solved, market.flat)
     duals = _Duals(solved, inside, program)
+    found = _priced(market, duals, look, only_used=False)
+    if look.clusters is None:
+        return found
+    other = _priced(market, duals, look, only_used=True)
+    if other.relaxed.bound_usd <= found.relaxed.bound_usd:
+        return found
+    return replace(other, paying=other.paying.beside(found.paying))
+
+
+def _priced(market: Market, duals: "_Duals", look: _Look, *, only_used: bool) -> _Found:
+    sets, solved, inside = market.sets, duals.solved, duals.inside
+    prices = node_prices(sets, duals.program, solved, market.flat, only_used=only_used)
     kinds = _priced_kinds(market, prices, duals)
     options = _priced_options(market, prices, duals)
     least = kinds.least(len(sets.demands)), options.least(len(sets.runs))
@@ -241,7 +262,7 @@ def _solved(market: Market, inside: Inside, left_s: float, look: _Look) -> _Foun
         frozenset(options.paying(look.options, look.almost * abs(solved.bound_usd))),
     )
     is_near = -lost <= look.near * max(1.0, solved.bound_usd)
-    return _Found(relaxed, solved, inside, paying, is_near, program)
+    return _Found(relaxed, solved, inside, paying, is_near, duals.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +311,8 @@ def _priced_kinds(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
     value, penalty = np.zeros(len(sets.kinds)), np.zeros(len(sets.kinds))
     inside = np.full(len(sets.kinds), -np.inf)
     beside = np.zeros(len(sets.groups))
+    within = (sets.groups[one] for one in duals.inside.groups)
+    repriced = {one.kind for one in within if one.machine in prices.as_if_outside}
     used = []
     for number, kind in enumerate(sets.kinds):
         spread = market.spread(number, prices)
@@ -298,7 +321,7 @@ def _priced_kinds(market: Market, prices: NodePrices, duals: _Duals) -> _Priced:
         at = position.get(_name(kind))
         if at is not None:
             value[number] = duals.solved.kind_value[at]
-            if groups <= duals.inside.groups:
+            if groups <= duals.inside.groups and number not in repriced:
                 inside[number] = duals.solved.kind_penalty_usd[at]
         for group, usd in spread.beside_usd.items():
             beside[group] = usd
@@ -318,7 +341,12 @@ def _priced_options(market: Market, prices: NodePrices, duals: _Duals) -> _Price
     alone = market.option_usd(prices.alone, prices.spot_gangs, prices) - run_usd
     inside = np.array(sorted(duals.inside.options), dtype=np.int64)
     value[inside] = duals.solved.option_value
-    penalty[inside] = np.maximum(penalty[inside], duals.solved.option_penalty_usd)
+    by_duals = np.where(
+        np.isin(market.option_machines[inside], list(prices.as_if_outside)),
+        -np.inf,
+        duals.solved.option_penalty_usd,
+    )
+    penalty[inside] = np.maximum(penalty[inside], by_duals)
     return _Priced(owner, value, penalty, beside_usd=np.maximum(penalty, alone))
 
 

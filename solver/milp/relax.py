@@ -8,8 +8,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from ortools.math_opt import parameters_pb2
 
-from solver.milp.coarse import coarse
+from solver.milp.clusters import Clusters
+from solver.milp.coarse import Coarse, coarse
 from solver.milp.fills import Fill
 from solver.milp.linear import (
     DUAL_SIMPLEX,
@@ -21,6 +23,10 @@ from solver.milp.linear import (
 )
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
+
+_Way = tuple[int, parameters_pb2.LPAlgorithmProto.ValueType]
+_MANY_COLUMNS = 50_000
+"""Of more, GLOP's primal simplex takes many times as long as HiGHS's dual one; of fewer, a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +57,16 @@ class Relaxed:
 
 
 def solve_relaxed(
-    program: Program, time_limit_s: float = math.inf, clusters: int | None = None
+    program: Program, time_limit_s: float = math.inf, clusters: Clusters | None = None
 ) -> Relaxed | None:
     """Solve the program without whole numbers; None where even that has no solution.
 
     Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
-    nothing is claimed. Given `clusters`, like hours are added up, see `coarse`: the bound and all
-    penalties then are of the program still, though lower.
+    nothing is claimed. Given `clusters`, their periods are added up, see `coarse`: the bound and
+    all penalties then are of the program still, though lower.
     """
     smaller = None if clusters is None else coarse(program, clusters)
-    algorithm = DUAL_SIMPLEX if smaller is None else PRIMAL_SIMPLEX
-    for solver in (GLOP, HIGHS):
+    for solver, algorithm in _ways(smaller):
         proto = smaller.copy() if smaller else to_proto(program)
         result = LinearProgram(proto, solver).solve(time_limit_s, algorithm)
         if result.is_infeasible:
@@ -72,6 +77,14 @@ def solve_relaxed(
         if result.is_out_of_time:
             break
     return _nothing_known(program)
+
+
+def _ways(smaller: Coarse | None) -> tuple[_Way, ...]:
+    """Give the solvers in the order in which they are tried, the soonest done first."""
+    if smaller is None:
+        return (GLOP, DUAL_SIMPLEX), (HIGHS, DUAL_SIMPLEX)
+    ways: tuple[_Way, ...] = (GLOP, PRIMAL_SIMPLEX), (HIGHS, DUAL_SIMPLEX)
+    return ways if len(smaller.members) < _MANY_COLUMNS else ways[::-1]
 
 
 def _nothing_known(program: Program) -> Relaxed:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from broker.domain.policy import Sharing
+from solver.milp.clusters import Clusters
 from solver.milp.fills import Fill, Owned
 from solver.milp.program import Program
 from solver.milp.rounding import rounding_of
 from solver.milp.sets import Floats
-from solver.milp.variables import Ints
 
 _USED = 1e-4
 _MISSED_NODES = 1e-3
@@ -20,7 +20,7 @@ _MOSTLY = (0.5, 0.999)
 
 
 def missed_fills(
-    program: Program, values: Floats, *, by_run: bool = False, cluster_of: Ints | None = None
+    program: Program, values: Floats, *, by_run: bool = False, clusters: Clusters | None = None
 ) -> tuple[Fill, ...]:
     """Give fills that need more whole nodes than a relaxed plan has, each with those periods.
 
@@ -35,8 +35,8 @@ def missed_fills(
     found = {}
     for fill in plan.candidates(by_run=by_run):
         nodes = plan.missed_nodes(fill)
-        if cluster_of is not None:
-            nodes = np.asarray(np.bincount(cluster_of, nodes)[cluster_of], dtype=float)
+        if clusters is not None:
+            nodes = np.asarray(np.bincount(clusters.of, nodes)[clusters.of], dtype=float)
         missed = nodes > _MISSED_NODES
         if missed.any():
             found[fill.what] = replace(fill, periods=tuple(np.flatnonzero(missed).tolist()))

@@ -20,6 +20,7 @@ from broker.domain.offer import Offer
 from broker.domain.pool import PoolClass, Role
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow
+from solver.milp.clusters import Clusters
 from solver.milp.demands import Demand
 from solver.milp.fills import Fill
 from solver.milp.savings import PlanRate, SavingsPlan
@@ -168,6 +169,13 @@ class Kind:
     firm_alone: tuple[int, ...]
     block_sizes: tuple[int, ...]
     carrying: tuple[int, ...] = ()
+    _size_of: npt.NDArray[np.int64] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Rank the fleets by size, once."""
+        sizes = np.array([self.replicas_alone, self.firm_alone])
+        _, size_of = np.unique(sizes, axis=1, return_inverse=True)
+        object.__setattr__(self, "_size_of", size_of.ravel())
 
     @property
     def gpus(self) -> float:
@@ -181,11 +189,16 @@ class Kind:
 
     def up(self) -> Floats:
         """Give the replicas of each block that are up in each period, block by period."""
+        return self.up_in(np.arange(len(self.replicas_alone)))
+
+    def up_in(self, periods: npt.NDArray[np.int64]) -> Floats:
+        """Give the replicas of each block that are up in some periods, block by period."""
         if not self.block_sizes:
-            return np.eye(len(self.replicas_alone))
+            return np.eye(len(self.replicas_alone))[:, periods]
         sizes = np.array(self.block_sizes, dtype=float)[:, None]
         before = np.cumsum(sizes, axis=0) - sizes
-        return np.asarray(np.clip(np.array(self.replicas_alone)[None, :] - before, 0.0, sizes))
+        replicas = np.array(self.replicas_alone)[None, periods]
+        return np.asarray(np.clip(replicas - before, 0.0, sizes))
 
     def most_of_block(self) -> Floats:
         """Bound the blocks of a group: one of each, or the replicas of each period."""
@@ -198,12 +211,10 @@ class Kind:
 
         Periods of one size are in together.
         """
-        sizes = np.array([self.replicas_alone, self.firm_alone])
-        _, size_of = np.unique(sizes, axis=1, return_inverse=True)
-        at_least = np.bincount(size_of.ravel(), hours)[::-1].cumsum()[::-1]
+        at_least = np.bincount(self._size_of, hours)[::-1].cumsum()[::-1]
         base = np.flatnonzero(at_least >= share * hours.sum() * (1 - _ROUNDING))[-1]
-        busy = np.flatnonzero(size_of.ravel() >= base)
-        return busy[np.argsort(size_of.ravel()[busy], kind="stable")]
+        busy = np.flatnonzero(self._size_of >= base)
+        return busy[np.argsort(self._size_of[busy], kind="stable")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +276,10 @@ class Handover:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """All sets of one program, each in a fixed order; `fills` are those to round to whole nodes."""
+    """All sets of one program, each in a fixed order; `fills` are those to round to whole nodes.
+
+    Given `clusters`, the rows of nodes are added up over the periods of each: see `coarse`.
+    """
 
     case: Case
     periods: tuple[Period, ...]
@@ -282,6 +296,7 @@ class Sets:
     fills: tuple[Fill, ...] = ()
     plans: tuple[SavingsPlan, ...] = ()
     plan_rates: tuple[PlanRate, ...] = ()
+    clusters: Clusters | None = field(default=None, compare=False, repr=False)
     hours: Floats = field(init=False, compare=False, repr=False)
     has_slices: bool = field(init=False, compare=False, repr=False)
 

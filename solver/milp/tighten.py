@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from solver.milp.coarse import CLUSTERS, MANY_PERIODS, Coarse, as_it_is, coarse
+from solver.milp.alike_periods import CLUSTERS, MANY_PERIODS, clusters_of
+from solver.milp.clusters import Clusters
+from solver.milp.coarse import Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.fills import Fill, joined
 from solver.milp.linear import DUAL_SIMPLEX, PRIMAL_SIMPLEX, LinearPlan
@@ -30,7 +32,7 @@ def tighter_fills(
     program: Program,
     ends_at: float,
     clock: Monotonic = time.monotonic,
-    clusters: int | None = None,
+    clusters: Clusters | None = None,
 ) -> tuple[Fill, ...]:
     """Give the fills that bind once all that is missed was added, beside those of the program.
 
@@ -38,10 +40,11 @@ def tighter_fills(
     are given, those are added up (see `coarse`), and what gains least is not looked for.
     """
     if clusters is None and len(program.sets.periods) > MANY_PERIODS:
-        clusters = CLUSTERS
-    rounds = _Rounds(program, as_it_is(program) if clusters is None else coarse(program, clusters))
+        clusters = clusters_of(program.sets, CLUSTERS)
+    smaller = as_it_is(program) if clusters is None else coarse(program, clusters)
+    rounds = _Rounds(program, smaller)
     rounds.tighten(ends_at, clock, by_run=False)
-    if rounds.coarse.cluster_of is None:
+    if rounds.coarse.clusters is None:
         rounds.tighten(ends_at, clock, by_run=True)
     return rounds.binding()
 
@@ -66,9 +69,9 @@ class _Rounds:
             usd.append(solved.usd)
             values = self.coarse.spread(solved.values)
             missed = missed_fills(
-                self.program, values, by_run=by_run, cluster_of=self.coarse.cluster_of
+                self.program, values, by_run=by_run, clusters=self.coarse.clusters
             )
-            patience = _PATIENCE if self.coarse.cluster_of is None else 1
+            patience = _PATIENCE if self.coarse.clusters is None else 1
             least_usd = usd[-1] - _GAIN * abs(usd[-1])
             is_stuck = len(usd) > patience and usd[-1 - patience] > least_usd
             if not missed or is_stuck or clock() > ends_at:
@@ -90,7 +93,7 @@ class _Rounds:
         return solved
 
     def solve(self, limit_s: float) -> LinearPlan | None:
-        is_anew = not len(self.row_usd) and self.coarse.cluster_of is not None
+        is_anew = not len(self.row_usd) and self.coarse.clusters is not None
         plan = self.linear.solve(limit_s, PRIMAL_SIMPLEX if is_anew else DUAL_SIMPLEX).plan
         if plan is not None:
             self.row_usd = plan.row_usd

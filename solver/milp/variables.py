@@ -159,7 +159,7 @@ def replicas_at(
 
     Three arrays: positions in `periods`, columns, and the replicas that one of the column is.
     """
-    up = sets.kinds[sets.groups[group].kind].up()[:, periods]
+    up = sets.kinds[sets.groups[group].kind].up_in(periods)
     block, position = np.nonzero(up)
     return position, columns.replicas.at(group, block), up[block, position]
 

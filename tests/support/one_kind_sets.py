@@ -9,6 +9,7 @@ from shared_cases import shared_case
 from wide_cases import wide_case
 
 from broker.domain.case import Case
+from solver.milp.alike_periods import clusters_of
 from solver.milp.build import build_sets
 from solver.milp.coarse import coarse
 from solver.milp.linear import LinearPlan, LinearProgram
@@ -36,7 +37,8 @@ def one_kind_sets() -> Iterator[Sets]:
 def coarse_and_exact(program: Program, clusters: int) -> tuple[LinearPlan, LinearPlan] | None:
     """Relax a program with like hours added up and as it is; the first costs no more."""
     exact = LinearProgram(to_proto(program)).solve(60).plan
-    smaller = LinearProgram(coarse(program, clusters).proto).solve(60).plan
+    added_up = clusters_of(program.sets, clusters)
+    smaller = LinearProgram(coarse(program, added_up).proto).solve(60).plan
     if exact is None:
         return None
     assert smaller is not None

@@ -1,9 +1,7 @@
 """Spot nodes hold all that runs on them."""
 
-import numpy as np
-
-from solver.milp.constraints.firm_capacity import replicas_and_gangs
-from solver.milp.rows import Rows, entries, grid, rows_of
+from solver.milp.constraints.firm_capacity import added_up, capacity_entries
+from solver.milp.rows import Rows, grid, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns
 
@@ -16,12 +14,6 @@ def spot_capacity(sets: Sets, columns: Columns) -> Rows:
 
     Nodes on both sides (divided by G).
     """
-    periods = np.arange(len(sets.periods))
-    parts = [
-        *replicas_and_gangs(sets, columns, on_spot=True),
-        *(
-            entries(number * len(periods) + periods, columns.spot_nodes.at(number, periods), -1.0)
-            for number in range(len(sets.machines))
-        ),
-    ]
-    return rows_of("spot_capacity", grid(len(sets.machines), len(periods)), parts, upper=0.0)
+    parts = capacity_entries(sets, columns.spot_nodes, columns, on_spot=True)
+    keys = grid(len(sets.machines), len(added_up(sets).count))
+    return rows_of("spot_capacity", keys, parts, upper=0.0)

@@ -1,5 +1,6 @@
 """A commitment that outlives the horizon pays for itself on services alone, node by node."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -26,12 +27,13 @@ def steady_level(sets: Sets, columns: Columns) -> Rows:
     """
     parts: list[Entries] = []
     upper = np.zeros(len(sets.levels))
+    bases = Bases(sets, columns)
     for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
         parts.extend(entries(row, column, 1.0) for column in outliving_nodes(columns, level))
         parts.extend(
             entries(row, column, -sets.groups[group].gpus / machine.gpus * up)
-            for group, column, up in base_of(sets, columns, row, level)
+            for group, column, up in bases.of(row)
         )
         used = columns.level_used.at(np.array([row]))
         parts.append(entries(row, used, float(max(machine.owned))))
@@ -47,17 +49,32 @@ def outliving_nodes(columns: Columns, level: Level) -> tuple[Ints, Ints]:
     return columns.committed_nodes.at(members), columns.steady_nodes.at(rates)
 
 
-def base_of(
-    sets: Sets, columns: Columns, row: int, level: Level
-) -> Iterator[tuple[int, Ints, Floats]]:
-    """Give what is up in the base period: a firm group of the machine, its columns, replicas."""
-    for number, group in enumerate(sets.groups):
-        if group.machine != level.machine or group.on_spot:
-            continue
-        if sets.has_one_kind:
-            kind = sets.kinds[group.kind]
-            base = kind.busy_periods(sets.hours, level.breakeven_utilization)[:1]
-            _, column, up = replicas_at(sets, columns, number, base)
-        else:
-            column, up = columns.kept_replicas.at(number, np.array([row])), np.ones(1)
-        yield number, column, up
+class Bases:
+    """What groups have up in the base periods of levels."""
+
+    def __init__(self, sets: Sets, columns: Columns) -> None:
+        """Find the firm groups of each machine."""
+        self._sets, self._columns = sets, columns
+        self._groups: dict[int, list[int]] = defaultdict(list)
+        self._base: dict[tuple[int, float], Ints] = {}
+        for number, group in enumerate(sets.groups):
+            if not group.on_spot:
+                self._groups[group.machine].append(number)
+
+    def of(self, number: int) -> Iterator[tuple[int, Ints, Floats]]:
+        """Give of a level's base period: a firm group of the machine, its columns, replicas."""
+        level = self._sets.levels[number]
+        for group in self._groups[level.machine]:
+            if self._sets.has_one_kind:
+                base = self._base_of(self._sets.groups[group].kind, level.breakeven_utilization)
+                _, column, up = replicas_at(self._sets, self._columns, group, base)
+            else:
+                column = self._columns.kept_replicas.at(group, np.array([number]))
+                up = np.ones(1)
+            yield group, column, up
+
+    def _base_of(self, kind: int, share: float) -> Ints:
+        if (kind, share) not in self._base:
+            busy = self._sets.kinds[kind].busy_periods(self._sets.hours, share)
+            self._base[kind, share] = busy[:1]
+        return self._base[kind, share]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from solver.milp.constraints.steady_level import base_of, outliving_nodes
+from solver.milp.constraints.steady_level import Bases, outliving_nodes
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns
@@ -22,12 +22,13 @@ def steady_whole(sets: Sets, columns: Columns) -> Rows:
     rounds up by, on every machine, for nothing. Nodes on both sides.
     """
     parts: list[Entries] = []
+    bases = Bases(sets, columns)
     for row, level in enumerate(sets.levels):
         machine = sets.machines[level.machine]
         parts.extend(entries(row, column, 1.0) for column in outliving_nodes(columns, level))
         used = columns.level_used.at(np.array([row]))
         parts.append(entries(row, used, float(max(machine.owned))))
-        for group, column, up in base_of(sets, columns, row, level):
+        for group, column, up in bases.of(row):
             nodes = np.ceil(sets.groups[group].gpus * up / machine.gpus - _SLACK)
             parts.append(entries(row, column, -nodes))
     keys = [(number,) for number in range(len(sets.levels))]

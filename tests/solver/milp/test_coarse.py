@@ -10,8 +10,9 @@ from one_kind_sets import coarse_and_exact, one_kind_sets
 from solving import solution_of
 from two_by_two import two_by_two
 
+from solver.milp.alike_periods import clusters_of
 from solver.milp.build import build_sets
-from solver.milp.coarse import Coarse, as_it_is, clusters_of, coarse
+from solver.milp.coarse import Coarse, as_it_is, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
 from solver.milp.program import build_program
 from solver.milp.rows import Entries, Rows
@@ -27,9 +28,10 @@ def test_every_plan_keeps_the_coarse_rows(clusters: int) -> None:
         solution = solution_of(program)
         if not len(solution.values):
             continue
-        smaller = coarse(program, clusters)
+        added_up = clusters_of(sets, clusters)
+        smaller = coarse(program, added_up)
         values = np.bincount(smaller.column_of, solution.values)
-        fills = tighter_fills(program, time.monotonic() + 60, clusters=clusters)
+        fills = tighter_fills(program, time.monotonic() + 60, clusters=added_up)
         cuts = whole_nodes(replace(sets, fills=fills), program.columns)
         assert _excess(_rows_of(smaller), values) <= 1e-6
         if fills:
@@ -50,7 +52,7 @@ def test_the_coarse_bound_is_no_higher(clusters: int) -> None:
 
 def test_costs_are_those_of_the_cheapest_period() -> None:
     program = build_program(build_sets(two_by_two(max_groups=1)))
-    smaller = coarse(program, 1)
+    smaller = coarse(program, clusters_of(program.sets, 1))
     usd = np.zeros(len(smaller.members))
     terms = smaller.proto.objective.linear_coefficients
     usd[list(terms.ids)] = terms.values
@@ -61,7 +63,7 @@ def test_costs_are_those_of_the_cheapest_period() -> None:
 
 def test_values_are_shared_out_evenly() -> None:
     program = build_program(build_sets(two_by_two(max_groups=1)))
-    smaller = coarse(program, 1)
+    smaller = coarse(program, clusters_of(program.sets, 1))
     values = smaller.spread(np.arange(len(smaller.members), dtype=float))
     assert np.allclose(np.bincount(smaller.column_of, values), np.arange(len(smaller.members)))
 
@@ -81,17 +83,17 @@ def test_nothing_is_added_up_of_a_program_as_it_is() -> None:
 
 def test_clusters_keep_apart_what_differs_in_more_than_load() -> None:
     for sets in one_kind_sets():
-        cluster_of = clusters_of(sets, 1)
+        cluster_of = clusters_of(sets, 1).of
         for cluster in range(int(cluster_of.max()) + 1):
             own = np.flatnonzero(cluster_of == cluster).tolist()
             assert len({tuple(one.owned[at] for one in sets.machines) for at in own}) == 1
-            for option in sets.run_options:
-                assert len({at in option.window for at in own}) == 1
+            for one in sets.committed:
+                assert len({one.active[at] for at in own}) == 1
 
 
 def test_clusters_split_the_widest_first() -> None:
     sets = next(one for one in one_kind_sets() if len(one.periods) > 3)
-    counts = [len(set(clusters_of(sets, most).tolist())) for most in (1, 2, 3, 100)]
+    counts = [len(clusters_of(sets, most).count) for most in (1, 2, 3, 100)]
     assert counts == sorted(counts)
     assert counts[-1] <= len(sets.periods)
 

@@ -16,6 +16,7 @@ from rows_text import rows_text
 from solving import objective_usd, same_cost, solution_of
 from two_by_two import two_by_two
 
+from solver.milp.alike_periods import clusters_of
 from solver.milp.build import build_sets
 from solver.milp.fills import Fill, Floats, Owned, Rounded, joined, rounded
 from solver.milp.market import Market
@@ -85,7 +86,8 @@ def test_fills_change_no_optimal_cost(clusters: int | None) -> None:
     owned: set[Owned] = set()
     for sets in one_kind_sets():
         program = build_program(sets)
-        fills = tighter_fills(program, time.monotonic() + 60, clusters=clusters)
+        added_up = None if clusters is None else clusters_of(sets, clusters)
+        fills = tighter_fills(program, time.monotonic() + 60, clusters=added_up)
         with_fills = build_program(replace(sets, fills=fills))
         usd = objective_usd(program, solution_of(program))
         least_usd = objective_usd(with_fills, solution_of(with_fills))
