@@ -13,6 +13,7 @@ from typing import get_args
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
+from broker.domain.parts import MOST
 from broker.domain.quantities import Duration, Instant, SizeGb
 from broker.domain.workload import Workloads
 from broker.reports.key_texts import KEYS_FILE, KeyText, key_texts
@@ -204,7 +205,8 @@ def _either(schema: Json, schemas: Mapping[str, Json]) -> str:
 
 def _limits(schema: Json) -> str:
     signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    found = [f"{sign} {_number(schema[key])}" for key, sign in signs.items() if key in schema]
+    limits = {key: schema[key] for key in signs if schema.get(key, MOST) != MOST}
+    found = [f"{signs[key]} {_number(value)}" for key, value in limits.items()]
     return (" " + ", ".join(found)) if found else ""
 
 

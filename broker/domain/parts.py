@@ -7,10 +7,11 @@ from pydantic import Field, model_validator
 from broker.domain.quantities import Frozen, Instant, SizeGb
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
-Positive = Annotated[float, Field(gt=0)]
 Tokens = Annotated[float, Field(gt=0, le=1e21)]
 """Work of a run or batch job: far more than any was ever done; beyond, a solver cannot count."""
-Count = Annotated[int, Field(ge=1)]
+MOST = 1_000_000_000
+"""No number of GPUs, nodes or copies is larger: more is a slip, which no solver counts."""
+Count = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Window(Frozen):

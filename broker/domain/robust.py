@@ -6,13 +6,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from broker.domain.parts import Name, Positive
+from broker.domain.parts import Name
 from broker.domain.quantities import Frozen
 
 FORECAST = "forecast"
 """The course that the workloads file and the catalog give as they are."""
 EVERY_SERVICE = "all"
 """As a key of `load`: every service that has no factor of its own."""
+_MOST_FACTOR = 1000
 
 Part = Annotated[Decimal, Field(gt=0, le=1)]
 
@@ -27,8 +28,8 @@ class Measure(StrEnum):
 class PriceFactors(Frozen):
     """What prices are multiplied by; those of commitments are fixed when they are bought."""
 
-    on_demand: Annotated[Decimal, Field(gt=0)] = Decimal(1)
-    spot: Annotated[Decimal, Field(gt=0)] = Decimal(1)
+    on_demand: Annotated[Decimal, Field(gt=0, le=_MOST_FACTOR)] = Decimal(1)
+    spot: Annotated[Decimal, Field(gt=0, le=_MOST_FACTOR)] = Decimal(1)
 
 
 class Scenario(Frozen):
@@ -36,7 +37,7 @@ class Scenario(Frozen):
 
     name: Name
     probability: Part
-    load: dict[str, Positive] = {}
+    load: dict[str, Annotated[float, Field(gt=0, le=_MOST_FACTOR)]] = {}
     prices: PriceFactors = PriceFactors()
 
     def load_factor(self, service: str) -> float:

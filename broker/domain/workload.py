@@ -22,7 +22,7 @@ from broker.domain.isolation import check_isolated
 from broker.domain.latency import LatencyObjective, named_or_written
 from broker.domain.load import Load, LoadSeries
 from broker.domain.offer import PriceKind
-from broker.domain.parts import Count, DataSet, Name, Positive, Tokens, Window
+from broker.domain.parts import MOST, Count, DataSet, Name, Tokens, Window
 from broker.domain.policy import Policy
 from broker.domain.quantities import Duration, Frozen, Instant, Share
 from broker.domain.robust import check_loads
@@ -36,7 +36,7 @@ class Quota(Frozen):
     """At most `gpus` at one time on the offers that match every field that is given."""
 
     provider: str
-    gpus: Annotated[int, Field(ge=0)]
+    gpus: Annotated[int, Field(ge=0, le=MOST)]
     region: str | None = None
     gpu: str | None = None
     price_kind: PriceKind | None = None
@@ -62,7 +62,7 @@ class Checkpointing(Frozen):
     """
 
     interval: Literal["auto"] | Duration = "auto"
-    storage_gb_per_s: Positive = 2.0
+    storage_gb_per_s: Annotated[float, Field(gt=0, le=MOST)] = 2.0
     kept_count: Count = 2
 
 

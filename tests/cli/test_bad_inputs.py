@@ -113,6 +113,18 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ),
         (
             "services:",
+            f"quotas: [{{provider: aws, gpus: 1{'0' * 400}}}]\nservices:",
+            ["quotas[0].gpus: 1000"],
+            "less than or equal to 1000000000",
+        ),
+        (
+            "services:",
+            f"inventory: [{{offer: aws/p5.48xlarge/us-east-1, nodes: 1{'0' * 400}}}]\nservices:",
+            ["inventory[0].nodes: 1000"],
+            "less than or equal to 1000000000",
+        ),
+        (
+            "services:",
             "policy: {surcharges: [{rate: 0}]}\nservices:",
             ["policy.surcharges[0].rate"],
             "greater than 0",
