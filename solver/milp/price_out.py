@@ -115,23 +115,30 @@ class _Search:
     def run(self) -> Relaxed | None:
         best: Relaxed | None = None
         for _ in range(_MOST_ROUNDS):
-            began = self.clock()
-            found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
-            if found is None:
-                if not self._widened():
-                    return None
-                continue
-            best = _better(best, found.relaxed)
-            took_s = self.clock() - began
-            found = replace(found, took_s=took_s)
-            if self.clock() + took_s > self.ends_at or not self._goes_on(found, best):
-                break
+            looked = self._look_again(best)
+            if looked is not None:
+                best, goes_on = looked
+                if not goes_on:
+                    break
+            elif not self._widened():
+                return None
         return best and replace(
             best,
             groups=self.inside.groups,
             options=self.inside.options,
             fills=self.market.sets.fills,
         )
+
+    def _look_again(self, best: Relaxed | None) -> tuple[Relaxed, bool] | None:
+        """Solve a round; give the best so far, and whether to go on. Its program is let go of."""
+        began = self.clock()
+        found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
+        if found is None:
+            return None
+        best = _better(best, found.relaxed)
+        took_s = self.clock() - began
+        is_late = self.clock() + took_s > self.ends_at
+        return best, not is_late and self._goes_on(replace(found, took_s=took_s), best)
 
     def _widened(self) -> bool:
         if self.inside.holds(self.market.everything):
