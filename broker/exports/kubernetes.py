@@ -3,7 +3,8 @@
 One file for each share of a service on a line. Replicas are those that the plan begins with, the
 autoscaler's bounds the fewest and the most that it has there. Pods go to the nodes that carry the
 line's label (the node pools of the Terraform export do), and ask for the GPUs of one replica, or
-for the MIG slice that it has alone. Pools that only prefill or only decode are a Deployment each,
+for the MIG slice that it has alone. Nodes of an isolated workload are tainted there; its pods alone
+stand that. Pools that only prefill or only decode are a Deployment each,
 with vLLM's own connector between them; the router in front of them is the user's to bring.
 
 Assumed: the device plugin of the GPU's vendor runs in the cluster, and a metrics adapter serves
@@ -20,7 +21,14 @@ from broker.domain.plan import Plan
 from broker.domain.workload import Service
 from broker.exports import vllm
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
-from broker.exports.launches import LINE_LABEL, WORKLOAD_LABEL, labels_of, short_name
+from broker.exports.launches import (
+    ISOLATED_TAINT,
+    LINE_LABEL,
+    WORKLOAD_LABEL,
+    isolated_for,
+    labels_of,
+    short_name,
+)
 from broker.exports.lines import Line, ServingShare, lines
 from broker.exports.yaml_text import yaml_text
 from broker.specs.load import Specs, load_specs
@@ -191,12 +199,15 @@ def _selector(line: Line) -> dict[str, str]:
 
 
 def _tolerations(line: Line) -> list[dict[str, str]]:
-    """Stand the marks that keep other pods off nodes with GPUs, and off Azure's spot nodes."""
+    """Stand the marks that keep other pods off nodes with GPUs, Azure's spot nodes, and its own."""
     gpu = _GPUS[line.offer.hardware.stack]
     found = [{"key": gpu, "operator": "Exists", "effect": "NoSchedule"}]
     if line.offer.provider == "azure" and line.purchase.price_kind is PriceKind.SPOT:
         spot = {"key": "kubernetes.azure.com/scalesetpriority", "operator": "Equal"}
         found.append(spot | {"value": "spot", "effect": "NoSchedule"})
+    if alone := isolated_for(line):
+        own = {"key": ISOLATED_TAINT, "operator": "Equal", "value": alone}
+        found.append(own | {"effect": "NoSchedule"})
     return found
 
 

@@ -21,6 +21,8 @@ Share = ServingShare | TrainingShare
 LINE_LABEL = "gpubroker-line"
 WORKLOAD_LABEL = "gpubroker-workload"
 COMMITMENT_LABEL = "gpubroker-commitment"
+ISOLATED_TAINT = "gpubroker-isolated"
+"""The mark of nodes that are one workload's: it keeps all others off them."""
 
 _PRICE_MARGIN = Decimal("1.1")
 _CENT = Decimal("0.01")
@@ -112,6 +114,12 @@ def labels_of(line: Line) -> dict[str, str]:
         terms = line.purchase.id.rpartition("@")[2] or line.purchase.price_kind.value
         labels[COMMITMENT_LABEL] = _NOT_A_WORD.sub("-", terms.lower()).strip("-")
     return labels
+
+
+def isolated_for(line: Line) -> str | None:
+    """Name the workload that alone may be on the line's nodes, as the value of their taint."""
+    name = line.purchase.isolated_for
+    return None if name is None else short_name(name)
 
 
 def is_committed(line: Line) -> bool:

@@ -7,12 +7,13 @@ from types import MappingProxyType
 
 from broker.domain.offer import PriceKind
 from broker.exports.hcl import Block, Expression, Value
-from broker.exports.launches import labels_of
+from broker.exports.launches import ISOLATED_TAINT, isolated_for, labels_of
 from broker.exports.lines import Line
 
 COMMIT = "commit_money"
 RUN = "run_nodes"
 _DISK_GB = 300
+_AZURE_SPOT = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"
 """Of a node: the image of the engine, and weights of some size."""
 
 _PLANS = {12: "TWELVE_MONTH", 36: "THIRTY_SIX_MONTH"}
@@ -162,7 +163,17 @@ def _aws_pool(line: Line, fewest: int) -> Block:
             "tags": labels_of(line),
         },
         Block("scaling_config", (), scaling),
+        *_taints(line),
     )
+
+
+def _taints(line: Line) -> tuple[Block, ...]:
+    """Keep others off nodes that are one workload's, as EKS and GKE write it."""
+    alone = isolated_for(line)
+    if alone is None:
+        return ()
+    taint: dict[str, Value] = {"key": ISOLATED_TAINT, "value": alone, "effect": "NO_SCHEDULE"}
+    return (Block("taint", (), taint),)
 
 
 def _azure_commitment(line: Line) -> Iterator[Block]:
@@ -206,12 +217,10 @@ def _azure_reservation(line: Line, nodes: int) -> Iterator[Block]:
 def _azure_pool(line: Line, fewest: int) -> Block:
     """Write a pool of AKS, whose name is 12 letters and digits at most."""
     digits = hashlib.sha256(line.id.encode()).hexdigest()[:10]
-    spot: dict[str, Value] = {
-        "priority": "Spot",
-        "eviction_policy": "Delete",
-        "spot_max_price": -1,
-        "node_taints": ["kubernetes.azure.com/scalesetpriority=spot:NoSchedule"],
-    }
+    is_spot, alone = line.purchase.price_kind is PriceKind.SPOT, isolated_for(line)
+    spot: dict[str, Value] = {"priority": "Spot", "eviction_policy": "Delete", "spot_max_price": -1}
+    taints = [_AZURE_SPOT] * is_spot
+    taints += [f"{ISOLATED_TAINT}={alone}:NoSchedule"] if alone else []
     return _resource(
         "azurerm_kubernetes_cluster_node_pool",
         line,
@@ -227,7 +236,8 @@ def _azure_pool(line: Line, fewest: int) -> Block:
             "min_count": fewest,
             "max_count": line.most_nodes,
             "os_disk_size_gb": _DISK_GB,
-            **(spot if line.purchase.price_kind is PriceKind.SPOT else {}),
+            **(spot if is_spot else {}),
+            **({"node_taints": [*taints]} if taints else {}),
             "node_labels": labels_of(line),
             "tags": labels_of(line),
         },
@@ -324,7 +334,7 @@ def _gcp_pool(line: Line, fewest: int) -> Block:
             "initial_node_count": line.purchase.steps[0].nodes,
         },
         Block("autoscaling", (), bounds),
-        Block("node_config", (), machine),
+        Block("node_config", (), machine, _taints(line)),
     )
 
 
