@@ -50,10 +50,19 @@ def quantize_usd(usd: Decimal) -> Decimal:
     """Round to the micro-dollar, the smallest amount the solver and the store can hold.
 
     Raises:
+        InvalidOperation: they are more than can be counted to the micro-dollar.
+    """
+    return usd.quantize(MICRO_USD)
+
+
+def counted_usd(usd: Decimal) -> Decimal:
+    """Round what is read to the micro-dollar.
+
+    Raises:
         ValueError: they are more than can be counted to the micro-dollar.
     """
     try:
-        return usd.quantize(MICRO_USD)
+        return quantize_usd(usd)
     except InvalidOperation as cause:
         raise ValueError(f"{usd} USD is more than can be counted; write less") from cause
 
@@ -133,10 +142,10 @@ def _parse_count(value: object) -> object:
     return Fraction(value) if isinstance(value, (str, int)) else value
 
 
-Usd = Annotated[Decimal, Field(ge=0), AfterValidator(quantize_usd)]
+Usd = Annotated[Decimal, Field(ge=0), AfterValidator(counted_usd)]
 """Dollars, to the micro-dollar."""
 
-SignedUsd = Annotated[Decimal, AfterValidator(quantize_usd)]
+SignedUsd = Annotated[Decimal, AfterValidator(counted_usd)]
 """Dollars that may be below zero: savings and differences."""
 
 Gib = Annotated[float, Field(gt=0)]

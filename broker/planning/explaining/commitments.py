@@ -133,20 +133,25 @@ def _losing_share(utilization: Callable[[float], float], breakeven: float) -> fl
 
 
 def _utilization(plan: Plan, bought: _Bought, load: float) -> float:
-    """Give the share of the committed node-hours that carry work at a part of the planned load."""
-    used, had = 0.0, 0.0
+    """Give the share of the committed node-hours that carry work at a part of the planned load.
+
+    In a slot in which the term ends there is no work on them.
+    """
+    used = 0.0
     for slot in plan.workloads.horizon.slots():
         own = _nodes_at(bought.purchase.steps, slot)
         if own:
             before = sum(_nodes_at(one.steps, slot) for one in bought.before)
             needed = _needed_nodes(plan, bought.offer, slot, load)
             used += min(own, max(0, needed - before)) * slot.hours
-            had += own * slot.hours
+    had = float(bought.purchase.node_hours)
     return used / had if had else 0.0
 
 
 def _nodes_at(steps: tuple[NodeStep, ...], slot: Slot) -> int:
-    return sum(one.nodes for one in steps if one.from_at <= slot.start_at < one.to_at)
+    return sum(
+        one.nodes for one in steps if one.from_at <= slot.start_at and slot.end_at <= one.to_at
+    )
 
 
 def _needed_nodes(plan: Plan, offer: Offer, slot: Slot, load: float) -> int:

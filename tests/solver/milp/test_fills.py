@@ -166,7 +166,7 @@ def test_rounding_up_a_part_of_the_market_forgets_nothing() -> None:
         market = Market(replace(sets, fills=fills))
         part = [at for at, one in enumerate(sets.groups) if one.kind in firsts.values()]
         program = build_program(restricted(market.sets, part, range(len(sets.run_options))))
-        is_new = market.round_up(program, time.monotonic() + 60, time.monotonic, None)
+        is_new = market.round_up(program, time.monotonic() + 60, time.monotonic)
         after = {fill.what: set(fill.periods) for fill in market.sets.fills}
         assert all(set(fill.periods) <= after[fill.what] for fill in fills)
         assert is_new == (set(market.sets.fills) != set(fills))

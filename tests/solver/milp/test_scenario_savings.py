@@ -97,11 +97,11 @@ def test_only_what_is_forecast_justifies_a_promise_beyond_the_horizon() -> None:
 
 
 def test_a_promise_may_cover_nothing_in_a_scenario() -> None:
-    """A month at 2 USD/h, active for 720 of 744 h, for a node that only growth needs."""
+    """A month at 2 USD/h, paid for 730 of 744 h, for a node that only growth needs."""
     of = owned_until_growth()
     optimum = optimize(of, EXACT)
-    assert optimum.objective_usd == 2 * 720 + Decimal("0.9") * 4 * 24
-    assert optimum.total_usd == 2 * 720
+    assert optimum.objective_usd == 2 * 730 + Decimal("0.9") * 4 * 24
+    assert optimum.total_usd == 2 * 730
     (forecast,) = [one for one in optimum.purchases if one.savings]
     assert forecast.savings is not None
     assert (forecast.savings.covers, forecast.savings.utilization) == ((), 0)

@@ -75,7 +75,7 @@ def test_without_an_on_demand_price_it_must_always_be_used_and_its_worth_is_unkn
 
 
 def test_hours_of_a_run_count_as_use_inside_the_horizon() -> None:
-    """A month of 730 h has 30 whole days; a run uses two of them, and nothing else does."""
+    """Of a month of 730 h a run uses two days, and nothing else uses any."""
     month = offer("0.1", name="box", kind=PriceKind.RESERVED, term_months=1)
     file = workloads(
         training=[
@@ -85,5 +85,5 @@ def test_hours_of_a_run_count_as_use_inside_the_horizon() -> None:
         slot="24 h",
     )
     reason = only(case(file, [BOX, month], training=[training(BOX)]))
-    assert reason.planned_utilization_fraction == pytest.approx(2 / 30)
+    assert reason.planned_utilization_fraction == pytest.approx(48 / 730)
     assert reason.loses_below_load_share is None
