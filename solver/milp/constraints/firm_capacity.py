@@ -7,7 +7,7 @@ from solver.milp.rows import Entries, Rows, entries, grid, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Block, Columns
 
-BY_CLUSTER = frozenset({"firm_capacity", "spot_capacity"})
+BY_CLUSTER = frozenset({"firm_capacity", "spot_capacity", "run_link"})
 """Families whose rows may be added up over the periods of a cluster as they are made."""
 
 
