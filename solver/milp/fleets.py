@@ -9,7 +9,7 @@ from broker.domain.case import Case, ServingOption
 from broker.domain.pool import Role
 from solver.milp.demands import Demand, whole, with_spare_zone
 from solver.milp.min_up import Ints, fewest_up, slots_up, steady_services
-from solver.milp.sets import Configuration
+from solver.milp.sets import Configuration, Configurations
 
 Fleet: TypeAlias = tuple[int, float, tuple[float, ...]]
 """A demand, and the GPUs and rates of a replica."""
@@ -67,14 +67,14 @@ def alike_options(
         (one.service.name, one.user_region, one.is_prompts): number
         for number, one in enumerate(demands)
     }
-    found: dict[tuple[int, Configuration], list[ServingOption]] = {}
+    configurations = Configurations()
+    found: dict[tuple[int, int], tuple[Configuration, list[ServingOption]]] = {}
     for option in sorted(case.serving, key=_serving_order):
-        configuration = Configuration.of(option.candidate)
-        is_prompts = configuration.role is Role.PREFILL
-        number = of.get((option.service, option.user_region, is_prompts))
+        own = configurations.of(option.candidate)
+        number = of.get((option.service, option.user_region, own.role is Role.PREFILL))
         if number is not None:
-            found.setdefault((number, configuration), []).append(option)
-    return found
+            found.setdefault((number, id(own)), (own, []))[1].append(option)
+    return {(number, own): alike for (number, _), (own, alike) in found.items()}
 
 
 def rates_of(option: ServingOption) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from solver.milp.build import fewest_slots
 from solver.milp.churn import weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.min_up import steady_services
-from solver.milp.sets import Configuration, most_slots, served_as
+from solver.milp.sets import Configurations, most_slots, served_as
 from solver.milp.shares import spread_services
 
 _Side = tuple[str, bool]
@@ -167,9 +167,10 @@ def _is_open(offer: Offer, case: Case) -> bool:
 
 
 def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
-    alike: dict[tuple[str, str, Configuration], dict[_Side, ServingOption]] = defaultdict(dict)
+    configurations = Configurations()
+    alike: dict[tuple[str, str, int], dict[_Side, ServingOption]] = defaultdict(dict)
     for one in case.serving:
-        name = (one.service, one.user_region, Configuration.of(one.candidate))
+        name = (one.service, one.user_region, id(configurations.of(one.candidate)))
         alike[name][one.machine, one.on_spot] = one
     return [
         _Kind(options, {side: _replica_usd(one, markets) for side, one in options.items()})

@@ -27,7 +27,7 @@ from solver.milp.constraints.quota import is_under
 from solver.milp.min_up import steady_services
 from solver.milp.outprice import drop_outpriced
 from solver.milp.profiles import dominated_machines, outlives
-from solver.milp.sets import Configuration, served_as
+from solver.milp.sets import Configuration, Configurations
 from solver.milp.shares import spread_services
 from solver.milp.targets import has_targets
 from solver.milp.tenants import prepared
@@ -161,13 +161,13 @@ def _undominated_candidates(case: Case) -> tuple[ServingOption, ...]:
     """
     bound = {offer.machine for offer in case.offers if outlives(offer, case)}
     spread = spread_services(case) | steady_services(case)
-    by_demand: dict[tuple[object, ...], dict[Configuration, _Sides]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
+    configurations = Configurations()
+    by_demand: dict[tuple[object, ...], dict[int, _Sides]] = defaultdict(lambda: defaultdict(dict))
     kept = [one for one in case.serving if one.service in spread]
     for one in (one for one in case.serving if one.service not in spread):
-        kinds = by_demand[served_as(one)]
-        kinds[Configuration.of(one.candidate)][one.machine, one.on_spot] = one
+        own = configurations.of(one.candidate)
+        kinds = by_demand[one.service, one.user_region, own.role, own.pool]
+        kinds[id(own)][one.machine, one.on_spot] = one
     for kinds in by_demand.values():
         fewest = sorted(kinds.values(), key=_gpus_and_name)
         chosen: list[_Sides] = []

@@ -144,6 +144,23 @@ class Configuration:
         return self.layout.gpus if self.part == 1 else float(self.layout.gpus * self.part)
 
 
+class Configurations:
+    """The configurations of candidates, each read once: those that are equal are one object."""
+
+    def __init__(self) -> None:
+        """Know none yet."""
+        self._of: dict[int, Configuration] = {}
+        self._equal: dict[Configuration, Configuration] = {}
+
+    def of(self, candidate: ServingCandidate) -> Configuration:
+        """Give that of a candidate, which must be there as long as this is."""
+        found = self._of.get(id(candidate))
+        if found is None:
+            read = Configuration.of(candidate)
+            found = self._of[id(candidate)] = self._equal.setdefault(read, read)
+        return found
+
+
 def served_as(option: ServingOption) -> tuple[str, str, Role | None, PoolClass | None]:
     """Name what an option may stand in for: a demand, and of pools the same pool and class."""
     one = Configuration.of(option.candidate)
