@@ -32,13 +32,19 @@ def sized(of: Offer) -> Offer:
 
 @pytest.fixture(scope="module")
 def sample() -> Plan:
-    """A line of each kind on each cloud, one with a gap, and one of another provider."""
+    """A line of each kind on each cloud, one with a gap, and one of another provider.
+
+    Nodes by the hour carry one workload alone.
+    """
     kinds = (PriceKind.ON_DEMAND, PriceKind.SPOT, PriceKind.RESERVED, PriceKind.OWNED)
     offers = [sized(machine(key, kind=kind)) for key in (AWS, AZURE, GCP) for kind in kinds]
     block = machine(AWS, kind=PriceKind.CAPACITY_BLOCK, block=Window(lengths_h=(24,)))
     other = machine("lambda/gpu_8x_h100/us-west-1")
     gap = machine("aws/g6e.12xlarge/us-east-1", "L40S", 4)
     held = [bought(one, (0, 24, 2), (24, 48, 3)) for one in offers]
+    for at, one in enumerate(held):
+        if one.price_kind is PriceKind.ON_DEMAND:
+            held[at] = one.model_copy(update={"isolated_for": "chat"})
     held += [
         bought(block, (0, 24, 1)),
         bought(other, (0, 24, 1)),
