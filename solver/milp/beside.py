@@ -25,6 +25,11 @@ class Beside(Generic[_Result]):
         else:
             self._future.set_result(result)
 
+    @property
+    def is_done(self) -> bool:
+        """Say whether the job is done, or has failed."""
+        return self._future.done()
+
     def result(self, wait_s: float | None = None) -> _Result | None:
         """Wait for the job; give None where it is not done in the time: it goes on by itself."""
         try:

@@ -36,15 +36,21 @@ _MANY_GROUPS = 300
 
 def first_plan(
     program: Program, limits: Limits, bound_usd: float, clock: Monotonic = time.monotonic
-) -> Solution:
+) -> tuple[Solution, tuple[Floats, ...]]:
     """Give a good plan of a program with one kind a demand; a searched one has the bound 0.
 
-    One that is within the gap of `bound_usd` is good enough.
+    One that is within the gap of `bound_usd` is good enough. Beside it are the values of other
+    plans that were found.
     """
     enough_usd = bound_usd / (1 - min(limits.gap_fraction, _LARGEST_GAP))
     found = _searched(program, limits, enough_usd, clock)
-    if found is not None:
-        return Solution(Outcome.FEASIBLE, found, 0.0)
+    if found:
+        return Solution(Outcome.FEASIBLE, found[0], 0.0), tuple(found[1:])
+    return _solved(program, limits, clock), ()
+
+
+def _solved(program: Program, limits: Limits, clock: Monotonic) -> Solution:
+    """Solve the program as it is, and beside that choose and place; give the cheaper plan."""
     model = to_proto(program).SerializeToString()
     staged = Beside(lambda: choose_and_place(program, limits, clock))
     whole = solve_model(model, limits)
@@ -60,13 +66,14 @@ def first_plan(
 
 def _searched(
     program: Program, limits: Limits, enough_usd: float, clock: Monotonic
-) -> Floats | None:
+) -> list[Floats]:
+    """Search with a few seeds; give the plans, the cheapest first."""
     is_large = len(program.sets.groups) > _MANY_GROUPS
     seeds = range(limits.seed, limits.seed + (_SEARCHES if is_large else 1))
     ends_at = clock() + limits.time_limit_s
     plans = _plans(program, seeds, ends_at, enough_usd=enough_usd, clock=clock)
     cost = program.cost
-    return min(plans, key=lambda values: float(cost @ values), default=None)
+    return sorted(plans, key=lambda values: float(cost @ values))
 
 
 def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[Floats]:

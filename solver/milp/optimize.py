@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
+import numpy as np
+
 from broker.domain.case import Case
 from broker.domain.plan import (
     SMALLEST_GAP,
@@ -25,6 +27,7 @@ from solver.milp.extract_churn import churn_cost_lines
 from solver.milp.first_plan import first_plan, is_plan, searched_on, with_kinds_of
 from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
+from solver.milp.merged import merged
 from solver.milp.narrow import possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.price_out import relaxed_over_all
@@ -46,8 +49,12 @@ _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
 _WORTH = 0.1
 """Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
-_MOST_PLACED = 5_000_000
+_MOST_MERGED = 5_000_000
 """Of more coefficients than this HiGHS reads for minutes, in gigabytes."""
+_SAME = 1e-6
+"""A hint that is worth another sum leaves out a part of the plan."""
+_MERGE_SHARE = 0.5
+"""So much of the time left plans are merged for at once, as others are found meanwhile."""
 _FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
@@ -57,10 +64,14 @@ _BRANCH_SHARE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A plan that is known: the program that it solves, its values and its cost."""
+    """A plan that is known: the program that it solves, its values and its cost.
+
+    `others` are the values of other plans of that program.
+    """
 
     program: Program
     solution: Solution
+    others: tuple[Floats, ...] = ()
 
     @property
     def usd(self) -> float:
@@ -211,8 +222,8 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
         relaxed = one_kind
     narrow = build_program(promising(sets, relaxed, limits.start))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
-    solution = first_plan(narrow, part, relaxed.bound_usd, clock)
-    return _Known(narrow, solution) if is_plan(solution) else None
+    solution, others = first_plan(narrow, part, relaxed.bound_usd, clock)
+    return _Known(narrow, solution, others) if is_plan(solution) else None
 
 
 def _with_one_kind(case: Case) -> Case:
@@ -269,29 +280,45 @@ def _closed_in(
 
 
 def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
-    """Place the kinds and run options of a plan as is cheapest; meanwhile, search on."""
+    """Search on; meanwhile, take of all plans that are known what is cheapest together."""
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-    program = known.program
-    placing = Beside(partial(_placed, known, limits, watch))
+    program, plans = known.program, [*known.others, known.solution.values]
+    ends_at = time.monotonic() + limits.time_limit_s
+
+    def begun() -> Beside[_Known | None]:
+        left = _left(limits, (ends_at - time.monotonic()) * _MERGE_SHARE)
+        return Beside(partial(_merged, known, (program, tuple(plans)), left, watch))
 
     def now() -> float:
         return math.inf if watch.is_ended() else time.monotonic()
 
+    merging = begun()
     for other in searched_on(program, limits, now):
+        plans.append(other)
         known = _better(known, _Known(program, Solution(Outcome.FEASIBLE, other, 0.0)))
+        if merging.is_done:
+            known = _better(known, merging.result() or known)
+            merging = begun()
         watch.saw(best_usd=known.usd)
-    placed = placing.result()
-    return known if placed is None else _better(known, _Known(program, placed))
+    return _better(known, merging.result() or known)
 
 
-def _placed(known: _Known, limits: Limits, watch: Watch) -> Solution | None:
-    """Let HiGHS place what is known, where it can read that much; None where it has no plan."""
-    if known.program.entries > _MOST_PLACED:
+def _merged(
+    known: _Known, of: tuple[Program, tuple[Floats, ...]], limits: Limits, watch: Watch
+) -> _Known | None:
+    """Let HiGHS choose among what some plans of a program use, beginning with the best one.
+
+    None where that is too much to be read, or no plan was found.
+    """
+    program = build_program(merged(*of))
+    if program.entries > _MOST_MERGED:
         return None
     best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    values = known.solution.values
-    placed = solve_model(with_kinds_of(known.program, values), limits, values, best_only)
-    return placed if is_plan(placed) else None
+    hint: Floats | None = hint_from(known.program, known.solution.values, program)
+    if abs(float(program.cost @ np.nan_to_num(hint)) - known.usd) > _SAME * known.usd:
+        hint = None
+    found = solve_model(to_proto(program).SerializeToString(), limits, hint, best_only)
+    return _Known(program, found) if is_plan(found) else None
 
 
 def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tuple[_Known, float]:
