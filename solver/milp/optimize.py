@@ -314,10 +314,10 @@ def _merged(
     if program.entries > _MOST_MERGED:
         return None
     best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    hint: Floats | None = hint_from(known.program, known.solution.values, program)
-    if abs(float(program.cost @ np.nan_to_num(hint)) - known.usd) > _SAME * known.usd:
-        hint = None
-    found = solve_model(to_proto(program).SerializeToString(), limits, hint, best_only)
+    hint = hint_from(known.program, known.solution.values, program)
+    is_whole = abs(float(program.cost @ np.nan_to_num(hint)) - known.usd) <= _SAME * known.usd
+    model = to_proto(program).SerializeToString()
+    found = solve_model(model, limits, hint if is_whole else None, best_only)
     return _Known(program, found) if is_plan(found) else None
 
 
