@@ -51,6 +51,4 @@ def test_a_single_plan_keeps_its_kinds_on_all_their_machines() -> None:
     alone = build_program(some)
     used = program.columns.kind_used.of(values) > 0.5
     assert len(some.groups) == sum(bool(used[one.kind]) for one in sets.groups)
-    assert math.isfinite(
-        objective_usd(build_program(some), solution_of(build_program(some), EXACT))
-    )
+    assert math.isfinite(objective_usd(alone, solution_of(alone, EXACT)))
