@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from solver.milp.clusters import Clusters
-from solver.milp.committed_gpus import committed_gpus
+from solver.milp.committed_gpus import CommittedGpus, committed_gpus
 from solver.milp.constraints.min_zones import ZonePrices, zone_prices
 from solver.milp.constraints.provider_share import share_prices
 from solver.milp.constraints.zone_loss import loss_prices
@@ -49,10 +49,10 @@ class NodePrices:
 
     The periods of a cluster cost the same; what is given is their sum.
     `alone` is the price for gangs where no service is on the machine, so that no commitment may
-    outlive the horizon. `rent` is its price by the hour, by machine. `kept` is what keeping
-    replicas up for a share of the time earns. `shares` are prices of providers for kinds that must
-    be spread over them, `losses` those of zones where one may be lost, `fills` those of whole
-    nodes, which gangs pay too, `work` those of replicas and gangs by their own budgets, `zones`
+    outlive the horizon. `rent` is its price by the hour, by machine; `committed` is what
+    commitments cost. `kept` is what keeping replicas up for a share of the time earns. `shares` are
+    prices of providers for kinds that must be spread over them, `losses` those of zones where one
+    may be lost, `fills` those of whole nodes, which gangs pay too, `work` those of replicas and gangs by their own budgets, `zones`
     what replicas earn where they must be in several; all those are by period. On `uneven` machines
     gangs cost other prices in the periods of a cluster: those, firm and on spot. Machines inside
     that are priced `as_if_outside` have other firm prices than those of the duals.
@@ -65,6 +65,7 @@ class NodePrices:
     spot_gangs: Floats
     rent: Floats
     alone: Floats
+    committed: CommittedGpus
     kept: tuple[Kept, ...] = ()
     shares: Mapping[int, PlacePrices] = field(default_factory=dict)
     fills: FillPrices = field(default_factory=FillPrices)
@@ -90,10 +91,19 @@ def flat_prices(sets: Sets, clusters: Clusters) -> NodePrices:
         spot[number] = on_spot / machine.gpus
     hours = clusters.summed(sets.hours)
     firm_usd, spot_usd = np.outer(firm, hours), np.outer(spot, hours)
-    committed = committed_gpus(sets, clusters, outlives=False)
-    alone = committed.raised(np.zeros((len(rent), len(hours))), rent, hours)
+    inside = committed_gpus(sets, clusters, outlives=False)
+    alone = inside.raised(np.zeros((len(rent), len(hours))), rent, hours)
     alone[_are_owned(sets)] = 0.0
-    return NodePrices(clusters, firm_usd, firm_usd, spot_usd, spot_usd, rent, alone)
+    return NodePrices(
+        clusters,
+        firm=firm_usd,
+        gangs=firm_usd,
+        spot=spot_usd,
+        spot_gangs=spot_usd,
+        rent=rent,
+        alone=alone,
+        committed=committed_gpus(sets, clusters),
+    )
 
 
 def node_prices(
@@ -137,9 +147,8 @@ def _raised(sets: Sets, gangs: Floats, flat: NodePrices, *, fixed: Ints) -> Floa
     is_free = ~_are_owned(sets)
     is_free[fixed] = False
     free, raised = np.flatnonzero(is_free), gangs.copy()
-    committed = committed_gpus(sets, flat.clusters).of(free)
     hours = flat.clusters.summed(sets.hours)
-    raised[free] = committed.raised(gangs[free], flat.rent[free], hours)
+    raised[free] = flat.committed.of(free).raised(gangs[free], flat.rent[free], hours)
     return raised
 
 
@@ -153,7 +162,7 @@ def _gangs_outside(
         gangs[number] = like.get(model_of(sets, number), gangs[number])
     hours = flat.clusters.summed(sets.hours)
     shape = np.minimum(gangs[outside], flat.rent[outside, None] * hours)
-    gangs[outside] = committed_gpus(sets, flat.clusters).of(outside).held(shape)
+    gangs[outside] = flat.committed.of(outside).held(shape)
     return gangs
 
 
