@@ -52,10 +52,10 @@ class NodePrices:
     outlive the horizon. `rent` is its price by the hour, by machine; `committed` is what
     commitments cost. `kept` is what keeping replicas up for a share of the time earns. `shares` are
     prices of providers for kinds that must be spread over them, `losses` those of zones where one
-    may be lost, `fills` those of whole nodes, which gangs pay too, `work` those of replicas and gangs by their own budgets, `zones`
-    what replicas earn where they must be in several; all those are by period. On `uneven` machines
-    gangs cost other prices in the periods of a cluster: those, firm and on spot. Machines inside
-    that are priced `as_if_outside` have other firm prices than those of the duals.
+    may be lost, `fills` those of whole nodes, which gangs pay too, `work` those of replicas and
+    gangs by their own budgets, `zones` what replicas earn where they must be in several; all those
+    are by period. On `uneven` machines gangs cost other prices in the periods of a cluster: those,
+    firm and on spot. Machines inside that are priced `as_if_outside` have other firm prices than those of the duals.
     """
 
     clusters: Clusters
