@@ -55,7 +55,8 @@ class NodePrices:
     may be lost, `fills` those of whole nodes, which gangs pay too, `work` those of replicas and
     gangs by their own budgets, `zones` what replicas earn where they must be in several; all those
     are by period. On `uneven` machines gangs cost other prices in the periods of a cluster: those,
-    firm and on spot. Machines inside that are priced `as_if_outside` have other firm prices than those of the duals.
+    firm and on spot. Machines inside that are priced `as_if_outside` have other firm prices than
+    those of the duals.
     """
 
     clusters: Clusters
