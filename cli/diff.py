@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 def diff(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="Plan file to compare with.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Plan file that would replace it.")],
+    old: Annotated[
+        Path, typer.Argument(metavar="OLD", help="Plan to compare with: a file or a hash.")
+    ],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Plan that would replace it.")],
     *,
     solve: Annotated[
         bool,

@@ -1,6 +1,5 @@
 """`gpubroker explain`: why this plan, why not that offer, what is near, what to relax."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
 from cli.output import FormatName, FormatOption, Terminal
-from cli.plan_options import ExplainTimeLimitOption, check_time_limit
+from cli.plan_options import ExplainTimeLimitOption, PlanArgument, check_time_limit
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ _MOST_NEAR = 50
 
 def explain(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file of `plan --out`.")],
+    plan: PlanArgument,
     *,
     why_not: Annotated[
         str | None,

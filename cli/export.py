@@ -9,7 +9,7 @@ from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
 from cli.files import write_whole
 from cli.output import Terminal
-from cli.plan_options import ExplainTimeLimitOption, check_time_limit
+from cli.plan_options import ExplainTimeLimitOption, PlanArgument, check_time_limit
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def export(  # noqa: PLR0913 - the options of a command are the parameters of its function
     context: typer.Context,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file of `plan --out`.")],
+    plan: PlanArgument,
     *,
     to: Annotated[str, typer.Option("--to", metavar="FORM", help="The form to write.")],
     out: Annotated[
@@ -59,19 +59,20 @@ def export(  # noqa: PLR0913 - the options of a command are the parameters of it
     """
     from broker.exports.forms import FORMS  # noqa: PLC0415 - keeps `--help` quick
     from broker.planning.exporting import executed_lines, export_plan  # noqa: PLC0415 - the same
-    from broker.planning.plans import read_plan  # noqa: PLC0415 - the same
+    from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
     from broker.settings import load_settings  # noqa: PLC0415 - the same
 
     if to not in FORMS:
         raise ConfigurationError(f"--to {to!r} is no form", hint=f"there are: {', '.join(FORMS)}")
-    settings, terminal = load_settings(), Terminal.of(context)
+    terminal = Terminal.of(context)
+    settings = load_settings(terminal.note)
     found: Explanation | Path | None = explanation
     if explain:
         _check_explain(to, explanation, time_limit)
         source = source_or_none(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
         found = _explained(plan, source, time_limit, terminal)
     files = export_plan(plan, to, settings, found)
-    for line, why in executed_lines(read_plan(plan), to, settings).items():
+    for line, why in executed_lines(given_plan(plan, settings), to, settings).items():
         terminal.note(f"left out: {line}: {why}")
     if out is None and len(files) == 1:
         terminal.write(files[0].text)
@@ -96,12 +97,13 @@ def _explained(
     """Explain a plan; one that buys nothing is asked what would have to change."""
     from broker.domain.plan import Status  # noqa: PLC0415 - keeps `--help` quick
     from broker.planning.explaining.asked import Asked  # noqa: PLC0415 - the same
-    from broker.planning.plans import read_plan  # noqa: PLC0415 - the same
+    from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
 
-    has_none = read_plan(plan).status is Status.INFEASIBLE
+    service = open_planning(terminal)
+    has_none = given_plan(plan, service.settings).status is Status.INFEASIBLE
     asked = Asked(relax=has_none, time_limit_s=time_limit_s)
     with terminal.working("explaining") as progress:
-        return open_planning(terminal).explain(plan, asked, source, progress)
+        return service.explain(plan, asked, source, progress)
 
 
 def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:

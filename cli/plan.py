@@ -23,6 +23,7 @@ from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption,
 if TYPE_CHECKING:
     from broker.domain.plan import Plan, SolveSettings
     from broker.planning.catalog_view import CatalogSource
+    from broker.settings import Settings
 
 WhatIfOption = Annotated[
     list[str] | None,
@@ -39,8 +40,8 @@ InForceOption = Annotated[
     typer.Option(
         "--in-force",
         metavar="PLAN",
-        help="The plan file that is in force: the search begins there, and nodes beside its own "
-        "count as moved where policy.churn.in_plan is true.",
+        help="The plan in force, by file or hash: the search begins there, and nodes beside its "
+        "own count as moved where policy.churn.in_plan is true.",
     ),
 ]
 
@@ -81,8 +82,8 @@ def plan(  # noqa: PLR0913 - the options of a command are the parameters of its 
         return
     if out is not None:
         check_writable(out, inputs=(workloads, *(one for one in (sheet, in_force) if one)))
-    start = _read(in_force) if in_force else None
     service = open_planning(terminal)
+    start = _read(in_force, service.settings) if in_force else None
     with terminal.working("planning") as progress:
         made = service.plan(workloads, source, solve, progress, start=start)
     if out is not None:
@@ -123,10 +124,10 @@ def check_has_plan(made: "Plan") -> None:
         )
 
 
-def _read(path: Path) -> "Plan":
-    from broker.planning.plans import read_plan  # noqa: PLC0415 - keeps `--help` quick
+def _read(in_force: Path, settings: "Settings") -> "Plan":
+    from broker.planning.given_plan import given_plan  # noqa: PLC0415 - keeps `--help` quick
 
-    return read_plan(path)
+    return given_plan(in_force, settings)
 
 
 def _check_alone(in_force: Path | None) -> None:

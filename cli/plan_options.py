@@ -16,6 +16,12 @@ _LARGEST_SEED = 2**31 - 1  # the solver keeps it in 32 bits
 WorkloadsArgument = Annotated[
     Path, typer.Argument(metavar="WORKLOADS", help="Workloads file (YAML or JSON).")
 ]
+PlanArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PLAN", help="A plan file, or the first digits of a kept plan's hash (8 or more)."
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option("--out", metavar="FILE", help="Write the plan as JSON to this file, too."),

@@ -1,15 +1,14 @@
-"""`gpubroker verify`: the independent check of a plan file."""
+"""`gpubroker verify`: the independent check of a plan."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
 from cli.output import FormatName, FormatOption, Terminal
-from cli.plan_options import WorkloadsArgument
+from cli.plan_options import PlanArgument, WorkloadsArgument
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_from
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ _MOST_SHOWN = 20
 
 def verify(
     context: typer.Context,
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan file of `plan --out`.")],
+    plan: PlanArgument,
     workloads: WorkloadsArgument,
     *,
     recorded: RecordedOption = False,
@@ -32,7 +31,7 @@ def verify(
     as_of: AsOfOption = None,
     form: FormatOption = "table",
 ) -> None:
-    """Check a plan file against its workloads and prices; it shares no code with the solver.
+    """Check a plan against its workloads and prices; it shares no code with the solver.
 
     Every cost is computed again to the micro-dollar, and every rule is checked.
 
@@ -40,13 +39,13 @@ def verify(
 
     A plan that breaks a rule ends with exit code 2.
     """
-    from broker.planning.plans import read_plan  # noqa: PLC0415 - keeps `--help` quick
+    from broker.planning.given_plan import given_plan  # noqa: PLC0415 - keeps `--help` quick
 
     is_named = recorded or bool(sheet or snapshot or as_of)
     source = source_from(recorded=recorded, sheet=sheet, snapshot=snapshot, as_of=as_of)
     terminal = Terminal.of(context)
     service = open_planning(terminal)
-    given = read_plan(plan)
+    given = given_plan(plan, service.settings)
     with terminal.working("checking"):
         violations = service.verify(plan, workloads, source if is_named else None)
     _print(given, violations, form, terminal)

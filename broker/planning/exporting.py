@@ -16,7 +16,7 @@ from broker.exports.extras import Extras, PricePath, PriceStep
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.forms import FORMS, export, is_launchable, takes_extras
 from broker.exports.reasons import paid_offers
-from broker.planning.plans import read_plan
+from broker.planning.given_plan import given_plan
 from broker.purchases.identity import plan_hash
 from broker.purchases.plan_book import PlanBook
 from broker.settings import Settings
@@ -41,17 +41,18 @@ def check_explainable(form: str) -> None:
 
 
 def export_plan(
-    path: Path, form: str, settings: Settings, explanation: Path | Explanation | None = None
+    given: Path, form: str, settings: Settings, explanation: Path | Explanation | None = None
 ) -> tuple[ExportFile, ...]:
-    """Make the files of a form from a plan file, and from what `explain` found out about it.
+    """Make the files of a form from a plan, and from what `explain` found out about it.
 
-    An explanation is given as it is, or as the JSON file that it was written to.
+    The plan is a file or the hash of a kept one; an explanation is given as it is, or as the JSON
+    file that it was written to.
 
     Raises:
         ConfigurationError: a file cannot be used or is of another plan, the form has no place for
             an explanation or takes none of the lines, or the catalog's database cannot be read.
     """
-    plan = read_plan(path)
+    plan = given_plan(given, settings)
     if not takes_extras(form):
         if explanation is not None:
             check_explainable(form)

@@ -1,6 +1,5 @@
 """The door from a plan to its purchase: approvals, bought lines, the audit log, the bill."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -12,7 +11,8 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.exports.files import line_label
 from broker.planning.catalog_view import CatalogSource, CatalogView
-from broker.planning.plans import read_plan, verify_plan
+from broker.planning.given_plan import given_plan, is_hash
+from broker.planning.plans import verify_plan
 from broker.planning.service import PlanningService
 from broker.purchases.audit import Entry
 from broker.purchases.deciding import Answer, Word, to_buy
@@ -21,7 +21,6 @@ from broker.purchases.plan_book import PlanBook
 from broker.purchases.records import Execution, PlanRecord
 from broker.store.database import open_store
 
-_HASH = re.compile(r"[0-9a-f]{8,64}")
 _OLD = timedelta(hours=24)
 
 
@@ -58,14 +57,12 @@ class PurchasingService:
             ConfigurationError: there is no such file or plan.
         """
         path = Path(given)
-        if not path.exists() and _HASH.fullmatch(given):
-            return self.book.plan(given)
-        if not path.exists():
+        if not path.exists() and not is_hash(path):
             raise ConfigurationError(
                 f"{given!r} is neither a plan file nor the hash of a kept plan",
                 hint="check the path, or take a hash from `gpubroker plans`: 8 digits are enough",
             )
-        return read_plan(path)
+        return given_plan(path, self._planning.settings)
 
     def approve(
         self,

@@ -159,15 +159,16 @@ class PlanningService:
     def verify(
         self, plan: Path, workloads: Path, source: CatalogSource | None = None
     ) -> tuple[Violation, ...]:
-        """Check a plan file; without a source the catalog is found by the plan's hash.
+        """Check a plan, by file or hash; without a source the catalog is found by the plan's hash.
 
         Raises:
             ConfigurationError: a file cannot be used, or no catalog has the plan's hash.
         """
         from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
+        from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
         from broker.planning.workloads_file import read_workloads  # noqa: PLC0415 - the same
 
-        given = plans.read_plan(plan)
+        given = given_plan(plan, self.settings)
         demand = read_workloads(workloads, given.workloads.horizon.start.date())
         view = self._named(source, given) or self._view_of(given.catalog)
         return plans.verify_plan(given, demand, view, specs=self.specs, settings=self.settings)
@@ -181,15 +182,15 @@ class PlanningService:
         old_source: CatalogSource | None = None,
         solve: bool = True,
     ) -> PlanDifference:
-        """Compare two plan files; without a source the catalog of one is found by its hash.
+        """Compare two plans, by file or hash; without a source their catalogs are found by hash.
 
         Raises:
             ConfigurationError: a file cannot be used, or a source is not its plan's catalog.
         """
-        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
-        from broker.planning.differences import compare  # noqa: PLC0415 - the same
+        from broker.planning.differences import compare  # noqa: PLC0415 - loads the solver
+        from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
 
-        before, after = plans.read_plan(old), plans.read_plan(new)
+        before, after = (given_plan(one, self.settings) for one in (old, new))
         named = self._named(source, after)
         old_named = self._named(old_source, before)
         tables, held = self.specs, before.in_force
@@ -206,15 +207,15 @@ class PlanningService:
         source: CatalogSource | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Explanation:
-        """Answer what is asked of a plan file; its catalog is found as `verify` does.
+        """Answer what is asked of a plan, by file or hash; its catalog is found as in `verify`.
 
         Raises:
             ConfigurationError: the file or its catalog cannot be used for that.
         """
-        from broker.planning import plans  # noqa: PLC0415 - loads the solver, which others spare
-        from broker.planning.explaining.answer import explain_plan  # noqa: PLC0415 - the same
+        from broker.planning.explaining.answer import explain_plan  # noqa: PLC0415 - loads it, too
+        from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
 
-        given = plans.read_plan(plan)
+        given = given_plan(plan, self.settings)
         view = self._named(source, given) or self._view_of(given.catalog)
         tables, settings = self.specs, self.settings
         return explain_plan(given, view, asked, specs=tables, settings=settings, progress=progress)

@@ -68,3 +68,33 @@ def test_a_date_that_is_none_and_two_catalogs_are_bad_input(
     assert (ended.code, "--date 'tomorrow' is no date" in ended.err) == (2, True)
     both = gpubroker(*files, "--recorded")
     assert (both.code, "name different catalogs" in both.err) == (2, True)
+
+
+def test_the_plan_that_a_night_kept_is_used_by_its_hash(
+    gpubroker: Gpubroker, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    unknown = gpubroker("export", "0123456789ab", "--to", "csv")
+    assert unknown.code == 2
+    assert "no kept plans begin with" in unknown.err
+    kept = []
+    for date, price in (("2026-11-28", "4.50"), ("2026-11-29", "4.70")):
+        write_sheet(tmp_path, NODE.replace("4.50", price))
+        night = json.loads(gpubroker(*files, "--date", date, "--format", "json").out)
+        kept.append(night["plan"][:12])
+    exported = gpubroker("export", kept[0], "--to", "csv")
+    assert exported.code == 0
+    assert "aws/p5.4xlarge/us-east-1" in exported.out
+    sheet = ("--sheet", files[3])
+    changed = gpubroker("diff", *kept, *sheet, "--format", "json")
+    assert changed.code == 0
+    (line,) = json.loads(changed.out)["lines"]
+    assert (line["old_usd_per_hour"], line["new_usd_per_hour"]) == (4.5, 4.7)
+    accepted = gpubroker("verify", kept[1], files[1], *sheet)
+    assert (accepted.code, accepted.out[:9]) == (0, "accepted:")
+    explained = gpubroker("explain", kept[1], *sheet, "--time-limit", "10")
+    assert explained.code == 0
+    out = tmp_path / "next.json"
+    planned = gpubroker("plan", files[1], *sheet, "--in-force", kept[1], "--out", str(out))
+    assert (planned.code, out.exists()) == (0, True)
+    none = gpubroker("export", "0123456789ab", "--to", "csv")
+    assert (none.code, "'0123456789ab'" in none.err) == (2, True)
