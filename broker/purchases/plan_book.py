@@ -24,7 +24,7 @@ from broker.purchases.records import (
     read_payload,
 )
 from broker.purchases.states import PlanState
-from broker.purchases.tables import KeptPlan, PlanName
+from broker.purchases.tables import ExecutedLine, KeptPlan, PlanName
 from broker.store.database import reading, writing
 
 PROGRAM = "gpubroker"
@@ -110,6 +110,17 @@ class PlanBook:
             select(col(PlanName.workloads_name))
             .join(KeptPlan, col(KeptPlan.hash) == col(PlanName.plan_hash))
             .where(col(KeptPlan.workloads_sha256) == workloads_sha256)
+            .distinct()
+        )
+        with reading(self._engine) as connection:
+            return tuple(sorted(connection.execute(query).scalars()))
+
+    def executed(self, workloads_name: str) -> tuple[str, ...]:
+        """Name the plans of a workloads file of which a line was executed, by hash."""
+        query = (
+            select(col(ExecutedLine.plan_hash))
+            .join(PlanName, col(PlanName.plan_hash) == col(ExecutedLine.plan_hash))
+            .where(col(PlanName.workloads_name) == workloads_name)
             .distinct()
         )
         with reading(self._engine) as connection:

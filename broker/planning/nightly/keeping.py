@@ -5,6 +5,7 @@ from datetime import datetime
 from sqlalchemy import Engine
 
 from broker.domain.plan import Plan
+from broker.planning.nightly.owed import Bought, OwedLines, owed_lines
 from broker.purchases.audit import Action, read_log
 from broker.purchases.identity import plan_hash
 from broker.purchases.plan_book import PlanBook
@@ -60,11 +61,14 @@ class Keeping:
         record = self._book.record(digest) if digest else None
         return frozenset(one.line for one in record.executed) if record else frozenset()
 
-    def owed(self, digest: str) -> frozenset[str]:
-        """Name the lines of a plan that are commitments and were executed: they are owed."""
-        plan = self.plan(digest)
-        committed = {offer.key for offer in plan.offers if offer.commitment or offer.block}
-        return self.bought(digest) & {one.id for one in plan.purchases if one.offer in committed}
+    def owed(self, digest: str, now: datetime) -> OwedLines:
+        """Find what is owed of a plan, whether it was bought by that or by an earlier one."""
+        earlier = [
+            Bought(self.plan(one), self.bought(one))
+            for one in self._book.executed(self._workloads)
+            if one != digest
+        ]
+        return owed_lines(self.plan(digest), self.bought(digest), earlier, now)
 
     def _was_adopted(self, digest: str, now: datetime) -> bool:
         with reading(self.engine) as connection:

@@ -112,9 +112,15 @@ def _gone(
 
 
 def _with_bought(case: Case, plan: Plan, bought: frozenset[str]) -> Case:
-    """Keep the offers of what is bought, without a limit, though nobody else can buy them now."""
+    """Keep the offers of what is bought, without a limit, though nobody else can buy them now.
+
+    A commitment costs what it did when it was bought, whatever new ones are sold at.
+    """
     keys = {one.offer for one in plan.purchases if one.id in bought}
-    known = {offer.key: offer for offer in (*plan.offers, *case.offers) if offer.key in keys}
+    fixed = [offer for offer in plan.offers if offer.commitment or offer.block]
+    known = {
+        offer.key: offer for offer in (*plan.offers, *case.offers, *fixed) if offer.key in keys
+    }
     had = [offer.model_copy(update={"limits": Limits()}) for offer in known.values()]
     others = [offer for offer in case.offers if offer.key not in keys]
     machines = {offer.machine: offer for offer in had} | dict(case.machines)

@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from fractions import Fraction
 
 from broker.domain.horizon import Horizon
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase
-from broker.domain.surcharge import paid_by_key
+from broker.domain.quantities import quantize_usd
+from broker.domain.surcharge import paid, paid_by_key
 from broker.planning.differences.lines import Window, promised_usd, repriced_usd
 from broker.planning.nightly.data_window import egress, egress_after, storage
+from broker.planning.nightly.owed import NOTHING_OWED, OwedLines
 
 _NOTHING = Decimal(0)
 
@@ -66,19 +69,27 @@ def costs_of(
     window: Window,
     *,
     prices: Mapping[str, Offer],
-    owed: frozenset[str] = frozenset(),
+    owed: OwedLines = NOTHING_OWED,
 ) -> Costs:
     """Charge both plans at the same prices: tonight's, and the old ones of offers that are gone.
 
-    `owed` are the lines of the plan in force that are bought commitments.
+    What is `owed` of the plan in force is charged as it was bought, in both: what tonight's plan
+    has beyond it is at tonight's price.
     """
     surcharges = made.workloads.policy.surcharges
     known = in_force.paid_offers | paid_by_key(prices.values(), surcharges)
     before = {one.id: _usd(one, known, window) for one in in_force.purchases}
     known |= made.paid_offers
     after = {one.id: _usd(one, known, window) for one in made.purchases}
-    for line in owed & before.keys():
-        after[line] = max(before[line], after.get(line, _NOTHING))
+    for one in in_force.purchases:
+        if one.id in owed:
+            due = owed[one.id]
+            offer = paid(due.offer, surcharges)
+            bought_usd = _part(_usd(one, {one.offer: offer}, window), due.part)
+            listed_usd = _part(before[one.id], due.part)
+            more_usd = max(_NOTHING, after.get(one.id, _NOTHING) - listed_usd)
+            before[one.id] += bought_usd - listed_usd
+            after[one.id] = bought_usd + more_usd
     before |= egress(in_force, window) | storage(in_force, window)
     after |= egress_after(in_force, made, window) | storage(made, window)
     return Costs(before, after)
@@ -89,6 +100,10 @@ def first_costs(made: Plan, window: Window) -> Costs:
     prices = made.paid_offers
     after = {one.id: _usd(one, prices, window) for one in made.purchases}
     return Costs({}, after | egress(made, window) | storage(made, window))
+
+
+def _part(usd: Decimal, part: Fraction) -> Decimal:
+    return quantize_usd(usd * part.numerator / part.denominator)
 
 
 def _usd(purchase: Purchase, prices: Mapping[str, Offer], window: Window) -> Decimal:

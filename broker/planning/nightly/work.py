@@ -32,6 +32,7 @@ from broker.planning.nightly.outcomes import (
     PriceOutcome,
     VerifyOutcome,
 )
+from broker.planning.nightly.owed import NOTHING_OWED, OwedLines
 from broker.planning.nightly.prices import price_moves
 from broker.planning.nightly.providers import provider_states
 from broker.planning.nightly.rolling import not_comparable, over_its_own, why_followed
@@ -228,7 +229,7 @@ class NightWork:
         moves = self.compared(priced, planned).moves if planned.is_plan and is_change else ()
         view = self.view(priced)
         window = self._window(priced, in_force)
-        owed = self._keeping.owed(planned.in_force) if in_force else frozenset()
+        owed = self._owed(priced, planned)
         machines = {one.offer for one in self._demand.inventory}
         return Night(
             now=priced.at,
@@ -261,13 +262,16 @@ class NightWork:
             costs = first_costs(made, window)
             return Compared(costs, None, (), moves_between(None, made, costs, window))
         view = self.view(priced)
-        owed = self._keeping.owed(planned.in_force)
+        owed = self._owed(priced, planned)
+        bought = self._keeping.bought(planned.in_force) | {
+            line for line, one in owed.items() if one.is_whole
+        }
         prices = {offer.key: offer for offer in view.offers}
         costs = costs_of(in_force, made, window, prices=prices, owed=owed)
         return Compared(
             costs=costs,
             gain=Gain.of(costs, disturbed_by(in_force, made, window)),
-            cannot=self._why_not_on(in_force, priced, self._keeping.bought(planned.in_force)),
+            cannot=self._why_not_on(in_force, priced, bought),
             moves=moves_between(in_force, made, costs, window),
             not_comparable=not_comparable(in_force, made, window) if self._rolls else (),
         )
@@ -302,6 +306,9 @@ class NightWork:
 
     def _in_force(self, planned: PlanOutcome) -> Plan | None:
         return self._keeping.plan(planned.in_force) if planned.in_force else None
+
+    def _owed(self, priced: PriceOutcome, planned: PlanOutcome) -> OwedLines:
+        return self._keeping.owed(planned.in_force, priced.at) if planned.in_force else NOTHING_OWED
 
     def _report(self, priced: PriceOutcome) -> CaseReport:
         if self._case is None:

@@ -99,6 +99,16 @@ def test_a_line_is_executed_once_and_the_second_time_tells_of_the_first(book: Pl
     assert len(book.audit()[0]) == entries
 
 
+def test_plans_of_which_a_line_was_bought_are_named_by_workloads_file(book: PlanBook) -> None:
+    digest, other = kept(book, book_plan()), kept(book, book_plan("8"), "others")
+    assert book.executed("team") == ()
+    for one in (digest, other):
+        book.approve(one, word())
+        for line in (RENTED, RESERVED):
+            book.execute(one, line, word())
+    assert (book.executed("team"), book.executed("others")) == ((digest,), (other,))
+
+
 def test_a_plan_is_executed_with_its_last_line_to_buy(book: PlanBook) -> None:
     before = kept(book, book_plan("9"))
     book.approve(before, word())

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 
+import pytest
 from export_plans import Parts, at, bought, machine, plan, served, trained
 
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import CostLine, Plan, Term
 from broker.planning.differences.lines import Window
 from broker.planning.nightly.moves import days_apart, disturbed_by, moves_between
+from broker.planning.nightly.owed import NOTHING_OWED, Owed, OwedLines
 from broker.planning.nightly.window import Costs, costs_of, first_costs, window_from
 
 A = machine("aws/p5/us-east-1", usd="40")
@@ -26,9 +29,11 @@ def serving_plan(of: Offer, nodes: int, *, start: float = 0, end: float = 24) ->
     )
 
 
-def costs(old: Plan, new: Plan, *offers: Offer, window: Window = DAY, owed: str = "") -> Costs:
+def costs(
+    old: Plan, new: Plan, *offers: Offer, window: Window = DAY, owed: OwedLines = NOTHING_OWED
+) -> Costs:
     prices = {offer.key: offer for offer in offers}
-    return costs_of(old, new, window, prices=prices, owed=frozenset({owed} - {""}))
+    return costs_of(old, new, window, prices=prices, owed=owed)
 
 
 def test_the_window_begins_with_the_next_slot_and_ends_with_the_horizon() -> None:
@@ -63,10 +68,28 @@ def test_leaving_a_commitment_that_was_bought_saves_nothing() -> None:
     (line,) = old.purchases
     kept = costs(old, new, reserved, C)
     assert kept.saving_usd == 24 * (25 - 20)  # not bought yet: it need not be
-    owed = costs(old, new, reserved, C, owed=line.id)
+    whole = {line.id: Owed(Fraction(1), reserved)}
+    owed = costs(old, new, reserved, C, owed=whole)
     assert owed.saving_usd == -24 * 20
-    more = costs(old, serving_plan(reserved, 3), reserved, owed=line.id)
+    more = costs(old, serving_plan(reserved, 3), reserved, owed=whole)
     assert more.saving_usd == -24 * 2 * 25
+
+
+@pytest.mark.parametrize("usd", ["15", "60"], ids=["fell", "rose"])
+def test_what_was_bought_costs_what_it_did_then(usd: str) -> None:
+    """One node was bought at 25, and three at that are planned: two are still at tonight's."""
+    reserved = machine("gcp/a3/us-east4", usd="25", kind=PriceKind.RESERVED)
+    tonight = machine("gcp/a3/us-east4", usd=usd, kind=PriceKind.RESERVED)
+    old, three = serving_plan(reserved, 1), serving_plan(tonight, 3)
+    (line,) = old.purchases
+    found = costs(old, three, tonight, owed={line.id: Owed(Fraction(1), reserved)})
+    assert found.before_usd == 24 * 25
+    assert found.after_usd == 24 * (25 + 2 * int(usd))
+    left = costs(
+        three, serving_plan(C, 1), tonight, C, owed={line.id: Owed(Fraction(1, 3), reserved)}
+    )
+    assert left.before_usd == 24 * (25 + 2 * int(usd))
+    assert left.after_usd == 24 * (25 + 20)
 
 
 def test_plans_are_apart_where_nodes_or_their_work_differ() -> None:

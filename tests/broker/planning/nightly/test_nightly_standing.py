@@ -62,6 +62,18 @@ def test_a_price_that_breaks_the_budget_stops_it(in_force: Plan) -> None:
     assert why.startswith("budget")
 
 
+def test_a_commitment_that_was_bought_keeps_its_price_in_the_budget() -> None:
+    box = offer("4.00", kind=PriceKind.RESERVED, term_months=12)
+    dear = box.model_copy(update={"usd_per_hour": offer("400").usd_per_hour})
+    poor = demand(policy={"budget_usd_per_month": 20_000, "commitments": {"max_term_months": 12}})
+    rented = BOX.model_copy(update={"usd_per_hour": offer("9").usd_per_hour})
+    given = tonight(poor, box, rented)
+    plan = assembled(given, solved(given))
+    (why,) = reasons(plan, tonight(poor, dear, rented))
+    assert why.startswith("budget")
+    assert reasons(plan, tonight(poor, dear, rented), bought=box.key) == ()
+
+
 @pytest.mark.parametrize(
     ("budget", "rule"),
     [({"usd": 1}, "budgets"), ({"usd_per_calendar_month": 1}, "month budgets")],
