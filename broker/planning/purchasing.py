@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from broker.domain.plan import Plan
 from broker.exports.files import line_label
 from broker.planning.catalog_view import CatalogSource, CatalogView
 from broker.planning.given_plan import given_plan, is_hash
+from broker.planning.nightly.owed import Bought, owed_lines
 from broker.planning.plans import verify_plan
 from broker.planning.service import PlanningService
 from broker.purchases.audit import Entry
@@ -96,6 +97,7 @@ class PurchasingService:
                 self.book.keep(plan, name, now, by=word.by)
         answer, record = self.book.approve(digest, word)
         remarks += _age(plan, now - plan.catalog.as_of)
+        remarks += self._bought_before(plan, record, now)
         return Decided(answer, plan, record, tuple(remarks))
 
     def execute(
@@ -171,6 +173,24 @@ class PurchasingService:
                 "say so: --workloads NAME"
             )
         return known or (path.stem,)
+
+    def _bought_before(self, plan: Plan, record: PlanRecord, now: datetime) -> Iterator[str]:
+        """Warn of commitments that an earlier plan of the same workloads bought, before it is late.
+
+        One that the inventory of the plan counts is none of its lines.
+        """
+        digests = {one for name in record.workloads for one in self.book.executed(name)}
+        earlier = [
+            Bought(self.book.plan(one.hash), frozenset(done.line for done in one.executed))
+            for one in map(self.book.record, sorted(digests - {record.hash}))
+            if one is not None
+        ]
+        for line, owed in owed_lines(plan, frozenset(), earlier, now).items():
+            part = "" if owed.is_whole else f", {float(owed.part):.0%} of it,"
+            yield (
+                f"{line} was bought{part} for an earlier plan: do not buy that again; what is held "
+                "belongs under inventory"
+            )
 
     def _elsewhere(self, plan: Plan, record: PlanRecord, line: str) -> Iterator[str]:
         """Warn of a commitment that an earlier plan of the same workloads bought, too."""
