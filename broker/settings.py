@@ -54,26 +54,30 @@ class _ByProvider(PydanticBaseSettingsSource):
         """Collect keys and regions from the environment.
 
         Raises:
-            SettingsError: a list of regions is no JSON.
+            SettingsError: a list is no JSON.
         """
         named = _variables()
+        if "mail_to" in named:  # the library's own error names neither the variable nor the remedy
+            _listed("mail_to", named["mail_to"], "ops@example.com")
         keys = {name: value for name, value in named.items() if name.endswith(KEY_ENDINGS)}
         regions = {
-            name.removesuffix(_REGIONS_ENDING): _listed(name, value)
+            name.removesuffix(_REGIONS_ENDING): _listed(name, value, "us-east-1")
             for name, value in named.items()
             if name.endswith(_REGIONS_ENDING)
         }
         return {"keys": keys, "regions": regions}
 
 
-def _listed(name: str, value: str) -> tuple[str, ...]:
+def _listed(name: str, value: str, example: str) -> tuple[str, ...]:
     try:
         read: object = json.loads(value)
     except ValueError:
         read = None
     if not (isinstance(read, list) and all(isinstance(one, str) for one in read)):
         variable = f"{PREFIX}{name.upper()}"
-        raise SettingsError(f'{variable}: write a list as JSON: {variable}=["us-east-1"]')
+        raise SettingsError(
+            f'{variable}: {value!r} is no list of texts: write it as JSON: {variable}=["{example}"]'
+        )
     return tuple(read)
 
 
@@ -235,12 +239,6 @@ def load_settings(warn: Callable[[str], None] = lambda _: None) -> Settings:
         return Settings.model_validate(given)
     except ValidationError as error:
         raise _wrong_values(error, file, given) from error
-    except SettingsError as error:  # a list that is no JSON
-        raise ConfigurationError(
-            f"settings: {error}",
-            hint="correct or unset the environment variable; a list is written as JSON, such as "
-            '["ops@example.com"]',
-        ) from error
 
 
 def settings_path() -> Path:

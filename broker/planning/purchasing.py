@@ -209,6 +209,5 @@ class PurchasingService:
 
 def _age(plan: Plan, age: timedelta) -> Iterator[str]:
     if age > _OLD:
-        yield (
-            f"its prices are those of {plan.catalog.as_of:%Y-%m-%d %H:%M} UTC, {age.days} days ago"
-        )
+        days = f"{age.days} day{'s' * (age.days != 1)}"
+        yield f"its prices are those of {plan.catalog.as_of:%Y-%m-%d %H:%M} UTC, {days} ago"

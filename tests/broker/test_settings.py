@@ -77,6 +77,17 @@ def test_regions_of_the_environment_take_the_place_of_those_of_the_file(
     assert load_settings().regions == {"lambda": ("eu-west-1",)}
 
 
+@pytest.mark.parametrize("name", ["GPUBROKER_MAIL_TO", "GPUBROKER_AWS_REGIONS"])
+def test_a_list_of_the_environment_that_is_no_json_is_told_with_the_way_to_write_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "ops@example.com")
+    with pytest.raises(ConfigurationError) as told:
+        load_settings()
+    assert f"{name}: 'ops@example.com' is no list of texts" in str(told.value)
+    assert f'{name}=["' in str(told.value)
+
+
 def test_no_file_is_needed_unless_one_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,3 +98,16 @@ def test_the_plan_that_a_night_kept_is_used_by_its_hash(
     assert (planned.code, out.exists()) == (0, True)
     none = gpubroker("export", "0123456789ab", "--to", "csv")
     assert (none.code, "'0123456789ab'" in none.err) == (2, True)
+
+
+def test_a_plan_that_costs_more_is_said_to(
+    gpubroker: Gpubroker, files: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert gpubroker(*files, "--date", "2026-11-28").code == 0
+    write_sheet(tmp_path, NODE.replace("us-east-1,on_demand,4.50", "us-west-2,on_demand,5.50"))
+    dearer = gpubroker(*files, "--date", "2026-11-29", "--format", "json")
+    told = json.loads(dearer.out)
+    assert told["verdict"] == "needed"
+    said = told["steps"][3]["said"]
+    assert said.startswith("costs ")
+    assert " USD beside " in said

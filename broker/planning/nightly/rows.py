@@ -132,6 +132,8 @@ def _diff_said(text: str) -> str:
     if not of.of_nodes:
         return "there is nothing to compare with"
     saves = f"saves {of.saving_usd:,.2f} USD of {of.before_usd:,.2f} from now on"
+    if of.saving_usd < 0:
+        saves = f"costs {-of.saving_usd:,.2f} USD beside {of.before_usd:,.2f} from now on"
     nodes = f"{of.disturbed_nodes} node{'s' * (of.disturbed_nodes != 1)}"
     return f"{saves}, disturbs {nodes}, of {of.of_nodes} in force"
 

@@ -21,4 +21,6 @@ def test_who_approves_a_plan_hears_of_commitments_that_an_earlier_one_bought(
     (told,) = service.approve(second, by="Ana").remarks
     assert told.startswith(f"{RESERVED} was bought for an earlier plan: do not buy that again")
     now = NOON + timedelta(days=366)  # its term is over; the prices are old by then
+    (old,) = [one for one in service.approve(second, by="Ana").remarks if "its prices are" in one]
+    assert old.endswith(" days ago")
     assert not [one for one in service.approve(second, by="Ana").remarks if RESERVED in one]
