@@ -1,5 +1,6 @@
 """What is shown of plans on their way to a purchase: states, lines, and the audit log."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +11,9 @@ from broker.reports.formats import Column, Plain, Report
 from broker.reports.layout import Fit
 
 _SHOWN_DIGITS = 12
+_FEWEST_DIGITS = 8
+"""So many digits name a kept plan, where there is no room for more."""
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +112,17 @@ def audit_report(rows: tuple[EntryRow, ...], problems: tuple[str, ...]) -> Repor
         rows=rows,
         columns=(
             Column("no", lambda row: str(row.number), "right"),
-            Column("at", lambda row: f"{row.at:%Y-%m-%d %H:%M}"),
+            Column("at", lambda row: f"{row.at:%Y-%m-%d %H:%M}", fit=Fit.WRAP),
             Column("by", lambda row: row.actor, fit=Fit.SHORTEN),
-            Column("did", lambda row: row.action.replace("_", " ")),
-            Column("plan", lambda row: row.plan[:_SHOWN_DIGITS]),
+            Column("did", lambda row: row.action.replace("_", " "), fit=Fit.WRAP),
+            Column("plan", lambda row: row.plan[:_FEWEST_DIGITS]),
             Column("line", lambda row: row.line, fit=Fit.WRAP),
-            Column("note", lambda row: row.detail, fit=Fit.WRAP),
+            Column("note", _note, fit=Fit.WRAP),
         ),
         facts={"holds": not problems, "problems": problems},
     )
+
+
+def _note(row: EntryRow) -> str:
+    """Name the plan that took another one's place as the plans are named."""
+    return row.detail[:_FEWEST_DIGITS] if _HASH.fullmatch(row.detail) else row.detail
