@@ -23,7 +23,10 @@ _COMMITTED = frozenset({PriceKind.RESERVED, PriceKind.CONTRACT, PriceKind.CAPACI
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """So many nodes of a line that come or go, first needed or first spare at an instant."""
+    """So many nodes of a line that come or go, first needed or first spare at an instant.
+
+    `back` says when nodes that go are needed again, empty where they are not.
+    """
 
     line: str
     at: datetime
@@ -31,6 +34,7 @@ class _Move:
     workloads: frozenset[str]
     is_committed: bool
     has_begun: bool = True
+    back: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,8 @@ def _goings(old: Plan, new: Plan, window: Window, adds: Sequence[_Move]) -> Iter
         less = _surplus(line.purchase, after.get(line.id), window)
         if less is None:
             continue
-        going = _move(line, less, has_begun=line.from_at <= window.from_at)
+        begun = line.from_at <= window.from_at
+        going = _move(line, less, has_begun=begun, back=_back(after.get(line.id), less.from_at))
         if going.has_begun or after.get(line.id) is not None:
             yield from _drained(going, adds, new.workloads)
         else:
@@ -102,7 +107,8 @@ def _drained(going: _Move, adds: Iterable[_Move], asked: Workloads) -> Iterator[
     if going.workloads:
         note = "send no more work to it, let it finish what it has"
         yield _Step(drain_at, "drain", going.nodes, going.line, going.workloads, note)
-    note = "if it is bought already it is owed to the end of its term" * going.is_committed
+    owed = "if it is bought already it is owed to the end of its term" * going.is_committed
+    note = "; ".join(part for part in (owed, going.back) if part)
     yield _Step(drain_at, "remove", going.nodes, going.line, frozenset(), note)
 
 
@@ -118,7 +124,17 @@ def _add_note(one: _Move) -> str:
     return f"the commitment begins on {one.at:%Y-%m-%d %H:%M}" if one.is_committed else ""
 
 
-def _move(line: Line, step: NodeStep, *, has_begun: bool = True) -> _Move:
+def _back(new: Purchase | None, gone_at: datetime) -> str:
+    """Say when the new plan has more nodes of a line again than where the first of them go."""
+    if new is None:
+        return ""
+    fewest = _at(new.steps, gone_at)
+    later = sorted((step for step in new.steps if step.from_at > gone_at), key=lambda s: s.from_at)
+    again = next((step for step in later if step.nodes > fewest), None)
+    return f"needed again from {again.from_at:%Y-%m-%d %H:%M} on" if again else ""
+
+
+def _move(line: Line, step: NodeStep, *, has_begun: bool = True, back: str = "") -> _Move:
     names = {share.assignment.service for share in line.serving}
     names |= {share.assignment.workload for share in line.training}
     return _Move(
@@ -128,6 +144,7 @@ def _move(line: Line, step: NodeStep, *, has_begun: bool = True) -> _Move:
         workloads=frozenset(names),
         is_committed=line.purchase.price_kind in _COMMITTED,
         has_begun=has_begun,
+        back=back,
     )
 
 

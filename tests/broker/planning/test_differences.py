@@ -9,7 +9,7 @@ from tiny_cases import START, case, offer, run_entry, service_entry, serving, tr
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import CatalogRef, Plan, Purchase
+from broker.domain.plan import CatalogRef, NodeStep, Plan, Purchase
 from broker.domain.workload import Workloads
 from broker.planning.catalog_view import CatalogView
 from broker.planning.differences.compare import Catalogs, Find, Solve, compare_plans
@@ -254,6 +254,22 @@ def test_nodes_are_added_then_waited_for_then_the_others_drained_and_removed() -
 def test_fewer_nodes_of_a_line_that_stays_need_no_waiting() -> None:
     found = compared((demand(3), view(BOX)), (demand(1), view(BOX)))
     assert names(found) == [("drain", "acme/box", 2), ("remove", "acme/box", 2)]
+
+
+def test_nodes_that_go_for_some_hours_alone_are_said_to_come_back() -> None:
+    old = plan_over(demand(2), view(BOX))
+    (line,) = old.purchases
+    noon = START + timedelta(hours=12)
+    steps = (
+        NodeStep(from_at=START, to_at=noon, nodes=1),
+        NodeStep(from_at=noon, to_at=line.steps[-1].to_at, nodes=2),
+    )
+    fewer = old.model_copy(update={"purchases": (line.model_copy(update={"steps": steps}),)})
+    remove = compare_found(old, fewer, BOX).steps[-1]
+    assert (remove.action, remove.at, remove.nodes) == ("remove", START, 1)
+    assert remove.note == "needed again from 2026-12-01 12:00 on"
+    other = compare_found(old, plan_over(demand(1), view(BOX)), BOX).steps[-1]
+    assert (other.action, other.note) == ("remove", "")
 
 
 def shifted(purchases: Sequence[Purchase], **to_hours: int) -> tuple[Purchase, ...]:
