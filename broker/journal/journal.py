@@ -7,7 +7,7 @@ that was thought dead and is not cannot write into what another one has taken ov
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from sqlalchemy import Connection, Engine, Row, insert, select, update
+from sqlalchemy import Connection, Engine, Row, func, insert, select, update
 
 from broker.clock import Clock
 from broker.domain.errors import ConfigurationError
@@ -135,6 +135,14 @@ class Journal:
             query = select(_RUN.c.id).where(_RUN.c.workloads == workloads)
             found = connection.execute(query.order_by(_RUN.c.id.desc()).limit(1)).scalar()
             return None if found is None else _run(connection, found)
+
+    def latest_done(self, workloads: str) -> date | None:
+        """Give the latest date of which a night of a workloads file is done, None before that."""
+        query = select(func.max(_RUN.c.on_date)).where(
+            _RUN.c.workloads == workloads, _RUN.c.state == State.DONE
+        )
+        with reading(self._engine) as connection:
+            return connection.execute(query).scalar()
 
     def runs(self, workloads: str) -> tuple[NightRun, ...]:
         """List every run of a workloads file, in the order in which they were begun."""

@@ -6,7 +6,7 @@ with at the first step that is not done; one that is done is left alone.
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -65,7 +65,10 @@ class NightReport:
 
 @dataclass(frozen=True, slots=True)
 class _Tonight:
-    """A workloads file as it was read, what is to be done with it, and the instant of that."""
+    """A workloads file as it was read, what is to be done with it, and the instant of that.
+
+    `later` is the date of a later night that is done; one that is made up before it tells nobody.
+    """
 
     path: Path
     demand: Workloads
@@ -73,6 +76,7 @@ class _Tonight:
     at: datetime
     progress: Progress
     rolls: bool
+    later: date | None
 
 
 class NightlyService:
@@ -111,13 +115,15 @@ class NightlyService:
         path = workloads.resolve()
         at = wish.instant(self._planning.clock())
         _ = self.alerts.sinks  # a night that could tell nobody is not begun
+        later = self._later(path.stem, wish)
         try:
             demand = read_workloads(path, at.date())
             rolls = starts_today(path)
         except BrokerError as error:
-            self._tell_failure(path, wish, at, error)
+            if later is None:
+                self._tell_failure(path, wish, at, error)
             raise
-        tonight = _Tonight(path, demand, wish, at, progress, rolls=rolls)
+        tonight = _Tonight(path, demand, wish, at, progress, rolls=rolls, later=later)
         if wish.dry_run:
             steps = Rehearsal(self._planning.clock)
             outcome, deliveries = self._worked(tonight, self._work(tonight), steps)
@@ -128,6 +134,16 @@ class NightlyService:
             return NightReport(path.stem, opened.opening, run, _outcome(run), run.steps)
         run, outcome, deliveries = self._run(tonight, run)
         return NightReport(path.stem, opened.opening, run, outcome, run.steps, deliveries, remarks)
+
+    def _later(self, name: str, wish: NightWish) -> date | None:
+        """Give the date of the latest night that is done, where a date before it is asked for.
+
+        Today's night is never one that is made up, whatever dates were tried out before.
+        """
+        if wish.on is None or wish.on == self._planning.clock().date():
+            return None
+        latest = self.journal.latest_done(name)
+        return latest if latest is not None and latest > wish.on else None
 
     def _open(self, tonight: _Tonight) -> tuple[Opened, tuple[str, ...]]:
         path, wish, at = tonight.path, tonight.wish, tonight.at
@@ -173,7 +189,8 @@ class NightlyService:
             raise
         except BrokerError as error:
             steps.failed(error)
-            self._tell_failure(tonight.path, tonight.wish, tonight.at, error)
+            if tonight.later is None:
+                self._tell_failure(tonight.path, tonight.wish, tonight.at, error)
             raise
 
     def _worked(
@@ -195,7 +212,8 @@ class NightlyService:
 
         def tell() -> TellOutcome:
             night = work.night(priced, planned, decided, str(tonight.path))
-            deliveries.extend(self.alerts.tell(night, dry_run=wish.dry_run))
+            if tonight.later is None:
+                deliveries.extend(self.alerts.tell(night, dry_run=wish.dry_run))
             work.adopt(priced, planned, decided)
             return _told(night, deliveries)
 
@@ -205,8 +223,10 @@ class NightlyService:
     def _work(self, tonight: _Tonight) -> NightWork:
         wish = tonight.wish
         keeping = Keeping(self.engine, tonight.path.stem, dry_run=wish.dry_run)
-        at, rolls = tonight.at, tonight.rolls
-        return NightWork(self._planning, tonight.demand, wish, keeping, at=at, rolls=rolls)
+        at, rolls, later = tonight.at, tonight.rolls, tonight.later
+        return NightWork(
+            self._planning, tonight.demand, wish, keeping, at=at, rolls=rolls, later=later
+        )
 
     def _tell_failure(self, path: Path, wish: NightWish, at: datetime, error: BrokerError) -> None:
         """Tell that there is no plan of tonight; if that fails, too, the error is told alone."""

@@ -5,7 +5,7 @@ that each step sees what it would have seen if nothing had been broken off.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 
 from broker.alerts.night import Change, Night, ProviderState
@@ -68,7 +68,8 @@ class Compared:
 class NightWork:
     """Does the steps of one night; `keeping` holds the plans.
 
-    `rolls` says that the horizon moves on each day.
+    `rolls` says that the horizon moves on each day. `later` is the date of a later night that is
+    done already: a plan of a date before it takes no other's place.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class NightWork:
         *,
         at: datetime,
         rolls: bool = False,
+        later: date | None = None,
     ) -> None:
         self._planning = planning
         self._demand = demand
@@ -87,6 +89,7 @@ class NightWork:
         self._keeping = keeping
         self._began_at = at
         self._rolls = rolls
+        self._later = later
         self._view: CatalogView | None = None
         self._compared: Compared | None = None
         self._case: CaseReport | None = None
@@ -299,6 +302,9 @@ class NightWork:
             why = self._keeping.plan(planned.plan).warnings
             return Decision(Verdict.NO_PLAN, ("no purchase meets every rule", *why))
         compared = self.compared(priced, planned)
+        if self._later is not None and compared.gain is not None:
+            reason = f"the night of {self._later} is done already: an earlier one changes nothing"
+            return Decision(Verdict.KEEP, (reason,))
         decision = decide(compared.gain, compared.cannot, self._demand.policy.churn)
         if decision.verdict is Verdict.BETTER and compared.not_comparable:
             return Decision(Verdict.KEEP, compared.not_comparable)

@@ -178,6 +178,37 @@ def test_a_second_run_of_a_date_does_nothing_and_says_so(
     assert len(nights.service().journal.runs("team")) == 4
 
 
+def test_a_past_night_that_is_made_up_changes_nothing_and_tells_nobody(
+    new_place: Callable[[], Place], tmp_path: Path
+) -> None:
+    nights = Nights(new_place(), tmp_path)
+    nights.now = EVENING - timedelta(days=3)
+    nights.shop.prices = {"box": "2.00", "pod": "0.99"}  # of these, pod would be a better plan
+    other = tmp_path / "other.yaml"
+    other.write_text(RUN, encoding="utf-8")
+    nights.service().night(other, wish())
+    nights.now = EVENING
+    nights.shop.prices = {"box": "1.25", "pod": "1.35"}
+    last = nights.service().night(nights.workloads, wish())
+    told = nights.told()
+    made_up = nights.service().night(
+        nights.workloads, wish(on=(EVENING - timedelta(days=2)).date())
+    )
+    assert planned(made_up).total_usd < planned(last).total_usd
+    assert verdict(made_up) is Verdict.KEEP
+    assert made_up.outcome
+    assert made_up.outcome.decided.why == (
+        "the night of 2026-11-28 is done already: an earlier one changes nothing",
+    )
+    in_force = PlanBook(open_store(nights.settings)).in_force("team")
+    assert in_force
+    assert plan_hash(in_force) == planned(last).plan
+    nights.workloads.write_text("services: [", encoding="utf-8")
+    with pytest.raises(ConfigurationError):
+        nights.service().night(nights.workloads, wish(on=(EVENING - timedelta(days=1)).date()))
+    assert nights.told() == told
+
+
 def test_another_file_of_the_same_name_is_refused(
     quiet: NightReport, nights: Nights, tmp_path: Path
 ) -> None:
