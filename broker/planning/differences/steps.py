@@ -14,6 +14,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import NodeStep, Plan, Purchase
 from broker.domain.workload import Workloads
 from broker.exports.lines import Line, lines
+from broker.planning.differences.handover import handed_over
 from broker.planning.differences.lines import Window
 from broker.reports.diff_view import StepRow
 
@@ -50,6 +51,7 @@ class _Step:
 def steps_between(old: Plan, new: Plan) -> tuple[StepRow, ...]:
     """Order the steps by time; at one instant nodes are added before any goes."""
     window = Window.of(old, new)
+    old = handed_over(old, new)
     adds = tuple(_adds(old, new, window))
     found = [
         _Step(one.at, "add", one.nodes, one.line, one.workloads, _add_note(one)) for one in adds

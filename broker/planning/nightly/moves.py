@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from broker.domain.plan import NodeStep, Plan, Purchase, RunStep, ServingStep
 from broker.exports.lines import lines
+from broker.planning.differences.handover import handed_over
 from broker.planning.differences.lines import Window
 from broker.planning.nightly.data_window import workloads_of_data
 from broker.planning.nightly.window import Costs
@@ -51,6 +52,7 @@ class Disturbed:
 
 def disturbed_by(in_force: Plan, made: Plan, window: Window) -> Disturbed:
     """Count the nodes that come or go, or of which the work changes, the larger of both ways."""
+    in_force = handed_over(in_force, made)
     before, after = _nodes_by_line(in_force, window), _nodes_by_line(made, window)
     work_before, work_after = _gpus_by_work(in_force, window), _gpus_by_work(made, window)
     per_node = _gpus_per_node(in_force) | _gpus_per_node(made)
@@ -61,6 +63,7 @@ def disturbed_by(in_force: Plan, made: Plan, window: Window) -> Disturbed:
 
 def days_apart(in_force: Plan, made: Plan, window: Window) -> Decimal:
     """Measure the part of the window in which the plans have other nodes, or other work on them."""
+    in_force = handed_over(in_force, made)
     old = _nodes_by_line(in_force, window), _gpus_by_work(in_force, window)
     new = _nodes_by_line(made, window), _gpus_by_work(made, window)
     held = [steps for of in (*old, *new) for steps in of.values()]
@@ -77,6 +80,7 @@ def moves_between(
     in_force: Plan | None, made: Plan, costs: Costs, window: Window
 ) -> tuple[Move, ...]:
     """Tell the change as moves, the one that saves or costs most first."""
+    in_force = handed_over(in_force, made) if in_force else None
     old = {one.id: one for one in in_force.purchases} if in_force else {}
     new = {one.id: one for one in made.purchases}
     ids = dict.fromkeys((*old, *new, *costs.before, *costs.after))
