@@ -21,6 +21,7 @@ from broker.domain.plan import Plan
 from broker.domain.workload import Service
 from broker.exports import vllm
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
+from broker.exports.gcp_machines import machine_type
 from broker.exports.launches import (
     ISOLATED_TAINT,
     LINE_LABEL,
@@ -194,7 +195,7 @@ def _selector(line: Line) -> dict[str, str]:
     offer = line.offer
     found = {LINE_LABEL: line.label}
     if offer.provider in _WELL_KNOWN:
-        found |= {_INSTANCE_TYPE: offer.instance_type, _REGION: offer.place.region}
+        found |= {_INSTANCE_TYPE: machine_type(offer.instance_type), _REGION: offer.place.region}
     return found
 
 

@@ -17,7 +17,8 @@ from broker.domain.plan import Plan
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.hcl import Block, Expression, Value, hcl_text
 from broker.exports.lines import Line, lines
-from broker.exports.terraform_clouds import CLOUDS, COMMIT, RUN, Cloud
+from broker.exports.terraform_clouds import CLOUDS
+from broker.exports.terraform_parts import COMMIT, RUN, Cloud, holds_capacity
 
 _HEAD = """\
 Written by gpubroker of a purchase plan, {first} to {last}.
@@ -63,7 +64,7 @@ def _of_line(line: Line, cloud: Cloud) -> Iterator[Block]:
     if kind in (PriceKind.RESERVED, PriceKind.CONTRACT):
         yield from cloud.commitment(line)
     steady = _steady_nodes(line)
-    if steady and kind not in (PriceKind.SPOT, PriceKind.OWNED):
+    if holds_capacity(line, steady):
         yield from cloud.reservation(line, steady)
     yield cloud.pool(line, steady)
 

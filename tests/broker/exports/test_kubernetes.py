@@ -131,3 +131,11 @@ def test_an_autoscaler_looks_back_for_as_long_as_replicas_stay_up(sample: Plan) 
         )
         bounds = objects(steady, "us-east")["HorizontalPodAutoscaler"]["spec"]
         assert bounds["behavior"] == {"scaleDown": {"stabilizationWindowSeconds": window_s}}
+
+
+def test_a_node_is_known_by_its_machine_without_the_gpus_that_are_attached() -> None:
+    attached = machine("gcp/n1-standard-8+nvidia-tesla-t4x1/us-central1", "T4", 1)
+    parts = Parts([bought(attached, (0, 24, 1))], [served(attached, (0, 24, 1, 1.0))])
+    (file,) = export(plan([attached], parts))
+    selector = next(yaml.safe_load_all(file.text))["spec"]["template"]["spec"]["nodeSelector"]
+    assert selector["node.kubernetes.io/instance-type"] == "n1-standard-8"

@@ -2,11 +2,12 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from export_plans import Parts, bought, machine, plan
+from export_plans import Parts, at, bought, machine, plan
 
+from broker.domain.gpu import Stack
 from broker.domain.offer import Block as Window
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import Plan
+from broker.domain.plan import BookedBlock, Plan
 from broker.exports.hcl import Block, Expression, hcl_text
 from broker.exports.lines import lines
 from broker.exports.terraform import export, resources
@@ -42,9 +43,9 @@ def sample() -> Plan:
     other = machine("lambda/gpu_8x_h100/us-west-1")
     gap = machine("aws/g6e.12xlarge/us-east-1", "L40S", 4)
     held = [bought(one, (0, 24, 2), (24, 48, 3)) for one in offers]
-    for at, one in enumerate(held):
+    for number, one in enumerate(held):
         if one.price_kind is PriceKind.ON_DEMAND:
-            held[at] = one.model_copy(update={"isolated_for": "chat"})
+            held[number] = one.model_copy(update={"isolated_for": "chat"})
     held += [
         bought(block, (0, 24, 1)),
         bought(other, (0, 24, 1)),
@@ -108,7 +109,10 @@ def test_a_commitment_without_a_resource_is_a_comment_that_says_how_to_buy_it(
         "# Commitment of 3 nodes (reserved 12 months, partial upfront): not created here."
         in (files["aws.tf"])
     )
-    assert "#   aws ec2 purchase-reserved-instances-offering --instance-count 3" in files["aws.tf"]
+    assert (
+        "#   aws ec2 purchase-reserved-instances-offering --region us-east-1 --instance-count 3"
+        in files["aws.tf"]
+    )
     assert (
         "#   az reservations reservation-order calculate --sku Standard_ND96isr_H100_v5"
         in (files["azure.tf"])
@@ -165,6 +169,81 @@ def test_names_keep_to_what_each_cloud_takes(sample: Plan) -> None:
             assert re.fullmatch(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", str(name))
     names = [one.labels for one in every(sample)]
     assert len(set(names)) == len(names)
+
+
+def test_a_reservation_is_bought_by_hand_with_its_own_term_and_payment(sample: Plan) -> None:
+    files = {one.name: one.text for one in export(sample)}
+    assert (
+        "--offering-type 'Partial Upfront' --min-duration 31536000 --max-duration 31536000\n"
+        in (files["aws.tf"])
+    )
+    assert " --term P1Y --billing-plan Monthly " in files["azure.tf"]
+
+
+def test_a_block_is_found_by_its_window() -> None:
+    block = machine(AWS, kind=PriceKind.CAPACITY_BLOCK, block=Window(lengths_h=(24,)))
+    window = BookedBlock(starts_at=at(0), length_h=48)
+    booked = bought(block, (0, 24, 3)).model_copy(update={"block": window})
+    (_, aws) = export(plan([block], Parts([booked])))
+    assert (
+        "--instance-type p5.48xlarge --instance-count 3 --capacity-duration-hours 48 "
+        "--start-date-range 2026-12-01T00:00:00Z\n" in aws.text
+    )
+    calendar = block.model_copy(update={"provider": "gcp"})
+    same = booked.model_copy(update={"id": calendar.key, "offer": calendar.key})
+    (_, gcp) = export(plan([calendar], Parts([same])))
+    assert "3 nodes (capacity_block of 48 h from 2026-12-01T00:00Z): not created" in gcp.text
+
+
+def test_gpus_that_are_attached_to_a_machine_are_no_part_of_its_name() -> None:
+    attached = machine("gcp/n1-standard-16+nvidia-tesla-t4x2/us-central1", "T4", 2)
+    (held, pool) = (
+        one
+        for one in resources(
+            list(lines(plan([attached], Parts([bought(attached, (0, 24, 1))])))), "gcp"
+        )
+        if one.kind == "resource"
+    )
+    (properties,) = held.blocks[0].blocks
+    assert properties.attributes == {"machine_type": "n1-standard-16"}
+    assert [dict(one.attributes) for one in properties.blocks] == [
+        {"accelerator_type": "nvidia-tesla-t4", "accelerator_count": 2}
+    ]
+    node = pool.blocks[1]
+    assert node.attributes["machine_type"] == "n1-standard-16"
+    assert [(one.kind, dict(one.attributes)) for one in node.blocks] == [
+        ("guest_accelerator", {"type": "nvidia-tesla-t4", "count": 2})
+    ]
+
+
+def test_a_pool_of_azure_uses_the_capacity_that_is_held_for_it(sample: Plan) -> None:
+    kinds = "azurerm_kubernetes_cluster_node_pool", "azurerm_capacity_reservation_group"
+    pools, groups = ([one for one in every(sample) if one.labels[0] == kind] for kind in kinds)
+    held = {one.labels[1] for one in groups}
+    assert len(held) == 2
+    for pool in pools:
+        group = pool.attributes.get("capacity_reservation_group_id")
+        named = f"one(azurerm_capacity_reservation_group.{pool.labels[1]}[*].id)"
+        assert group == (Expression(named) if pool.labels[1] in held else None)
+
+
+@pytest.mark.parametrize(
+    ("stack", "cpu", "image"),
+    [
+        (Stack.CUDA, "x86_64", "AL2023_x86_64_NVIDIA"),
+        (Stack.CUDA, "arm64", "AL2023_ARM_64_NVIDIA"),
+        (Stack.NEURON, "x86_64", "AL2023_x86_64_NEURON"),
+        (Stack.ROCM, "x86_64", "AL2023_x86_64_STANDARD"),
+    ],
+)
+def test_nodes_start_with_the_driver_of_their_accelerator(
+    stack: Stack, cpu: str, image: str
+) -> None:
+    of = machine("aws/trn1.32xlarge/us-east-1", "Trainium1", 16)
+    hardware = of.hardware.model_copy(update={"stack": stack, "cpu_architecture": cpu})
+    one = of.model_copy(update={"hardware": hardware})
+    found = resources(list(lines(plan([one], Parts([bought(one, (0, 24, 1))])))), "aws")
+    assert found[-1].attributes["ami_type"] == image
 
 
 def test_lines_of_other_providers_are_named_as_left_out(sample: Plan) -> None:
