@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from broker.domain.margin import sure_share
 from broker.domain.plan import Plan, ServingAssignment, ServingStep
 from broker.domain.pool import Role
 from broker.domain.traffic import load_requests_per_s
@@ -71,17 +72,18 @@ def _capacities(
 
     Of pools it is what the replicas of one carry; the lesser pool is that of the service.
     """
-    horizon = plan.workloads.horizon
+    horizon, margin = plan.workloads.horizon, plan.workloads.policy.safety_margin
     count = len(horizon.slots())
     capacity, low, spot = [0.0] * count, [0.0] * count, [0.0] * count
     for one in serving:
         for step in one.steps:
             per_s = _capacity_per_s(service, one, step)
+            sure = sure_share(margin, one.candidate.band)
             first = round((step.from_at - horizon.start) / horizon.slot)
             last = round((step.to_at - horizon.start) / horizon.slot)
             for number in range(first, last):
                 capacity[number] += per_s
-                low[number] += per_s * one.candidate.band.low_factor
+                low[number] += per_s * sure
                 spot[number] += per_s if one.on_spot else 0.0
     return capacity, low, spot
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from broker.domain.batch import BatchJob
 from broker.domain.candidate import BatchCandidate, Refusal, ServingCandidate, TrainingCandidate
 from broker.domain.llm import LlmModel
+from broker.domain.margin import SafetyMargin
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.pool import Pool
 from broker.domain.workload import Service, TrainingRun
 from broker.specs.load import Specs
 from solver.sizing.batch import BatchWork, batch_candidates
-from solver.sizing.margins import SafetyMargin
 from solver.sizing.measured import NO_NUMBERS, OwnNumbers
 from solver.sizing.measured_candidates import serving_with_own, training_with_own
 from solver.sizing.pools import pool_candidates

@@ -24,10 +24,11 @@ from broker.domain.gpu import GpuModel
 from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
 from broker.domain.load import LoadCurve
+from broker.domain.margin import SafetyMargin, kept_share
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.quantities import steady
 from broker.domain.workload import Service, SizeClass, Traffic
-from solver.sizing.margins import SafetyMargin, kept_share, margin_text
+from solver.sizing.margins import margin_text
 from solver.sizing.restarts import gang_rate_per_hour, spot_rate_per_hour, useful_share
 from solver.sizing.serving import (
     Setting,

@@ -6,9 +6,9 @@ Sizing ends here: the program takes rates, layouts and memory as facts and never
 from broker.domain.candidate import Refusal, ServingCandidate, TrainingCandidate
 from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
+from broker.domain.margin import SafetyMargin
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.workload import Service, TrainingRun
-from solver.sizing.margins import SafetyMargin
 from solver.sizing.serving import (
     Setting,
     arithmetics,

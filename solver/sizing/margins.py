@@ -1,15 +1,7 @@
-"""The safety margin: a share taken off every rate, or the bad end of each figure's own band."""
-
-from typing import Literal, TypeAlias
+"""What candidates say of the safety margin."""
 
 from broker.domain.candidate import ErrorBand
-
-SafetyMargin: TypeAlias = float | Literal["from_error_band"]
-
-
-def kept_share(margin: SafetyMargin, band: ErrorBand) -> float:
-    """Give the part of an estimated rate that is planned with."""
-    return band.low_factor if margin == "from_error_band" else 1 - margin
+from broker.domain.margin import SafetyMargin
 
 
 def margin_text(margin: SafetyMargin, band: ErrorBand) -> str:

@@ -20,6 +20,7 @@ from broker.domain.candidate import (
 from broker.domain.gpu import GpuModel, Precision
 from broker.domain.latency import LatencyObjective, Percentile
 from broker.domain.llm import LlmModel
+from broker.domain.margin import SafetyMargin, kept_share
 from broker.domain.offer import Shape, SpotTerms
 from broker.domain.workload import Service, TrainingRun
 from solver.sizing.candidates import (
@@ -28,7 +29,7 @@ from solver.sizing.candidates import (
     training_candidates,
 )
 from solver.sizing.links import serving_link
-from solver.sizing.margins import SafetyMargin, kept_share, margin_text
+from solver.sizing.margins import margin_text
 from solver.sizing.measured import (
     NO_NUMBERS,
     Deployment,

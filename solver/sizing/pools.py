@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from broker.domain.candidate import ClassRate, Refusal, ServingCandidate
+from broker.domain.margin import kept_share
 from broker.domain.offer import Shape
 from broker.domain.pool import Pool, Role
 from solver.sizing import serving_constants as constants
@@ -22,7 +23,7 @@ from solver.sizing.disaggregated import (
     prefill_pool,
     transfer_s,
 )
-from solver.sizing.margins import kept_share, margin_text
+from solver.sizing.margins import margin_text
 from solver.sizing.serving import (
     Setting,
     arithmetics,

@@ -13,12 +13,13 @@ from broker.domain.candidate import (
 from broker.domain.engine import KvPrecision
 from broker.domain.gpu import GpuModel
 from broker.domain.llm import LlmModel
+from broker.domain.margin import SafetyMargin, kept_share
 from broker.domain.offer import Shape
 from broker.domain.workload import Service, SizeClass
 from solver.sizing import serving_constants as constants
 from solver.sizing.accelerators import is_too_old, is_two_devices
 from solver.sizing.engines import PLANNED, Engine, Release, year_of
-from solver.sizing.margins import SafetyMargin, kept_share, margin_text
+from solver.sizing.margins import margin_text
 from solver.sizing.precisions import Arithmetic, serving_arithmetic
 from solver.sizing.roofline import costs_of
 from solver.sizing.serving_facts import Replica, Split, fits_stack, step_facts

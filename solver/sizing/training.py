@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from broker.domain.candidate import Layout, Refusal, RunHours, TrainingCandidate
 from broker.domain.gpu import GpuModel, Precision, Stack
 from broker.domain.llm import LlmModel
+from broker.domain.margin import SafetyMargin, kept_share
 from broker.domain.offer import Fabric, Link, Shape, SpotTerms
 from broker.domain.workload import Method, TrainingRun
 from solver.sizing import constants as common
@@ -13,7 +14,7 @@ from solver.sizing import training_constants as fixed
 from solver.sizing.accelerators import is_too_old, is_two_devices, native_tflops
 from solver.sizing.architecture import BILLION
 from solver.sizing.links import is_on_pcie, one_way_gb_per_s
-from solver.sizing.margins import SafetyMargin, kept_share, margin_text
+from solver.sizing.margins import margin_text
 from solver.sizing.restarts import (
     checkpoint_pause_s,
     gang_rate_per_hour,

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from broker.alerts.night import Night
 from broker.alerts.phrases import adopt, instant, replan
 from broker.domain.alert import Alert, AlertKind
+from broker.domain.margin import margin_words
 from broker.domain.plan import Plan, ServingAssignment, ServingStep
 from broker.domain.pool import Role
 from broker.domain.traffic import load_requests_per_s, pinned
@@ -114,8 +115,7 @@ def _alert(night: Night, service: Service, worst: _Fill, fills: Sequence[_Fill])
 
 def _margin(night: Night) -> str:
     demand = night.demand
-    margin = demand.policy.safety_margin if demand else 0.0
-    return f"the safety margin of {margin:.0%} on estimated rates is already taken off"
+    return margin_words(demand.policy.safety_margin if demand else 0.0)
 
 
 def _action(night: Night, service: Service) -> str:

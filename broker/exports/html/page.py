@@ -9,6 +9,7 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from broker.domain.margin import margin_words
 from broker.domain.plan import Plan, Status
 from broker.exports.buying import Kind, bought
 from broker.exports.extras import NO_EXTRAS, Extras
@@ -139,6 +140,7 @@ def _charts(plan: Plan, extras: Extras) -> Mapping[str, object]:
         "comparison_chart": svg(bar_chart(_rivals(plan), "Compared strategies"), "rivals")
         if plan.comparisons
         else "",
+        "margin": margin_words(plan.workloads.policy.safety_margin),
         "loads": [
             LoadFigure(load, svg(load_chart(load, horizon.start, horizon.end), f"load-{number}"))
             for number, load in enumerate(service_loads(plan))

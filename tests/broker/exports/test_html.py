@@ -95,8 +95,18 @@ def test_capacity_is_never_below_the_load(plan: Plan) -> None:
     assert all(slot.capacity_per_s >= slot.load_per_s - 1e-6 for slot in chat.slots)
     assert chat.peak.load_per_s == pytest.approx(11)
     assert chat.peak.capacity_per_s == pytest.approx(11)  # eleven replicas of one request/s
-    assert chat.peak.low_capacity_per_s == pytest.approx(0.8 * 11)
+    assert chat.peak.low_capacity_per_s == pytest.approx(0.8 / 0.85 * 11)  # the margin is off it
     assert chat.peak.spot_capacity_per_s == pytest.approx(3)
+
+
+def test_rates_at_the_bad_end_of_their_bands_are_sure_and_told_as_such(plan: Plan) -> None:
+    policy = plan.workloads.policy.model_copy(update={"safety_margin": "from_error_band"})
+    workloads = plan.workloads.model_copy(update={"policy": policy})
+    careful = plan.model_copy(update={"workloads": workloads})
+    (chat,) = service_loads(careful)
+    assert chat.peak.low_capacity_per_s == chat.peak.capacity_per_s
+    (file,) = export(careful, "html")
+    assert "estimated rates are those at the bad end of their error bands." in file.text
 
 
 def test_prices_over_time_and_explanations_are_told_where_they_are_known(plan: Plan) -> None:

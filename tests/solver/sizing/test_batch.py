@@ -9,10 +9,10 @@ from sizing_cases import shape_of
 from broker.domain.batch import BatchJob
 from broker.domain.candidate import BatchCandidate, Refusal
 from broker.domain.gpu import Precision
+from broker.domain.margin import SafetyMargin
 from broker.domain.offer import SpotTerms
 from broker.specs.load import Specs, load_specs
 from solver.sizing.batch import BatchWork, as_service, batch_candidates, node_counts
-from solver.sizing.margins import SafetyMargin
 from solver.sizing.serving import Setting, arithmetics, layout_of, replicas
 from solver.sizing.serving_estimate import Regime, serving_estimate
 

@@ -8,10 +8,10 @@ from sizing_cases import service_of, shape_of
 from broker.domain.candidate import Label, ServingCandidate
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.gpu import Precision
+from broker.domain.margin import SafetyMargin
 from broker.domain.workload import Service
 from broker.specs.load import Specs
 from solver.sizing.candidates import every_serving_candidate, serving_candidates
-from solver.sizing.margins import SafetyMargin
 from solver.sizing.serving_bands import BANDS, Metric, Scope
 
 

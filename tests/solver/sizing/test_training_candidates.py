@@ -8,11 +8,11 @@ from sizing_cases import run_of, shape_of
 
 from broker.domain.candidate import Label, Refusal, TrainingCandidate
 from broker.domain.gpu import Precision
+from broker.domain.margin import SafetyMargin
 from broker.domain.offer import Fabric, Link, Shape, SpotTerms
 from broker.domain.workload import Checkpointing, Method, TrainingRun, TrainingStack
 from broker.specs.load import Specs
 from solver.sizing.candidates import training_candidates
-from solver.sizing.margins import SafetyMargin
 from solver.sizing.restarts import useful_share, young_interval_s
 
 
