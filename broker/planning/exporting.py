@@ -16,7 +16,7 @@ from broker.exports.extras import Extras, PricePath, PriceStep
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.forms import FORMS, export, is_launchable, takes_extras
 from broker.exports.reasons import paid_offers
-from broker.planning.given_plan import given_plan
+from broker.planning.whole_plan import read_whole_plan
 from broker.purchases.identity import plan_hash
 from broker.purchases.plan_book import PlanBook
 from broker.settings import Settings
@@ -52,7 +52,7 @@ def export_plan(
         ConfigurationError: a file cannot be used or is of another plan, the form has no place for
             an explanation or takes none of the lines, or the catalog's database cannot be read.
     """
-    plan = given_plan(given, settings)
+    plan = read_whole_plan(given, settings)
     if not takes_extras(form):
         if explanation is not None:
             check_explainable(form)

@@ -11,10 +11,11 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.exports.files import line_label
 from broker.planning.catalog_view import CatalogSource, CatalogView
-from broker.planning.given_plan import given_plan, is_hash
+from broker.planning.given_plan import is_hash
 from broker.planning.nightly.owed import Bought, owed_lines
 from broker.planning.plans import verify_plan
 from broker.planning.service import PlanningService
+from broker.planning.whole_plan import read_whole_plan
 from broker.purchases.audit import Entry
 from broker.purchases.deciding import Answer, Word, to_buy
 from broker.purchases.identity import plan_hash
@@ -63,7 +64,7 @@ class PurchasingService:
                 f"{given!r} is neither a plan file nor the hash of a kept plan",
                 hint="check the path, or take a hash from `gpubroker plans`: 8 digits are enough",
             )
-        return given_plan(path, self._planning.settings)
+        return read_whole_plan(path, self._planning.settings)
 
     def approve(
         self,

@@ -188,9 +188,9 @@ class PlanningService:
             ConfigurationError: a file cannot be used, or a source is not its plan's catalog.
         """
         from broker.planning.differences import compare  # noqa: PLC0415 - loads the solver
-        from broker.planning.given_plan import given_plan  # noqa: PLC0415 - the same
+        from broker.planning.whole_plan import read_whole_plan  # noqa: PLC0415 - the same
 
-        before, after = (given_plan(one, self.settings) for one in (old, new))
+        before, after = (read_whole_plan(one, self.settings) for one in (old, new))
         named = self._named(source, after)
         old_named = self._named(old_source, before)
         tables, held = self.specs, before.in_force

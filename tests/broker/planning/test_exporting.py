@@ -1,3 +1,4 @@
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -50,6 +51,30 @@ def test_a_report_makes_no_database(file: Path, settings: Settings) -> None:
     (page,) = export_plan(file, "html", settings)
     assert "there is no history to draw" in page.text
     assert not settings.database_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "field"), [("purchases", "offer"), ("serving", "service"), ("training", "run")]
+)
+def test_a_plan_that_names_what_it_lacks_is_an_error(
+    file: Path, settings: Settings, part: str, field: str
+) -> None:
+    told = json.loads(file.read_text(encoding="utf-8"))
+    told[part][0][field] = "none/such"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    for form in ("html", "skypilot", "focus"):
+        with pytest.raises(ConfigurationError, match=f"was changed: the {field} 'none/such'"):
+            export_plan(file, form, settings)
+
+
+def test_a_step_without_the_rates_of_its_size_classes_is_an_error(
+    file: Path, settings: Settings
+) -> None:
+    told = json.loads(file.read_text(encoding="utf-8"))
+    told["serving"][0]["steps"][0]["requests_per_s"] = []
+    file.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="size classes; rates and steps differ"):
+        export_plan(file, "html", settings)
 
 
 def _explanation(plan: Plan, total_usd: Decimal) -> Explanation:
