@@ -9,7 +9,8 @@ with vLLM's own connector between them; the router in front of them is the user'
 
 Assumed: the device plugin of the GPU's vendor runs in the cluster, and a metrics adapter serves
 vLLM's own gauge of running requests to the autoscaler, under the name that vLLM gives it.
-Runs are not here: their gangs need a scheduler for them, which the other launchers bring.
+Runs are not here: their gangs need a scheduler for them, which the other launchers bring. What is
+not here is named in a README.md, which `kubectl apply -f FOLDER` passes over.
 """
 
 import math
@@ -22,12 +23,15 @@ from broker.domain.workload import Service
 from broker.exports import vllm
 from broker.exports.files import NOTHING_EXECUTED, Executed, ExportFile
 from broker.exports.gcp_machines import machine_type
+from broker.exports.launch_text import not_launched
 from broker.exports.launches import (
     ISOLATED_TAINT,
     LINE_LABEL,
     WORKLOAD_LABEL,
+    LeftOut,
     isolated_for,
     labels_of,
+    promises,
     short_name,
 )
 from broker.exports.lines import Line, ServingShare, lines
@@ -64,12 +68,35 @@ def export(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> tuple[ExportFil
     """
     specs = load_specs()
     services = {one.name: one for one in plan.workloads.services}
-    return tuple(
+    files = tuple(
         _file(line, share, services[share.assignment.service], specs)
         for line in lines(plan)
         if line.offer.hardware.stack in _GPUS and line.id not in executed
         for share in line.serving
     )
+    left_out = (*_left_out(plan, executed), *promises(plan, executed))
+    if not files or not left_out:
+        return files
+    return (
+        *files,
+        ExportFile("README.md", "\n".join(["# Kubernetes files\n", *not_launched(left_out)])),
+    )
+
+
+def _left_out(plan: Plan, executed: Executed) -> Iterator[LeftOut]:
+    for line in lines(plan):
+        stack = line.offer.hardware.stack
+        if line.id in executed:
+            yield LeftOut(line.id, "", executed[line.id])
+        elif not line.serving and not line.training:
+            yield LeftOut(line.id, "", "nothing of the plan runs on it")
+        elif stack not in _GPUS:
+            yield LeftOut(line.id, "", f"there is no recipe for {stack.value} accelerators")
+        else:
+            for name in dict.fromkeys(share.assignment.workload for share in line.training):
+                yield LeftOut(
+                    line.id, name, "a gang needs a scheduler, which SkyPilot and dstack bring"
+                )
 
 
 def _file(line: Line, share: ServingShare, service: Service, specs: Specs) -> ExportFile:

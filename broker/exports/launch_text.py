@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
+from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.exports.launches import LINE_LABEL, Launch, LeftOut, is_committed, price_cap
 from broker.exports.lines import Line, ServingShare
@@ -78,11 +79,16 @@ def read_me(plan: Plan, intro: str, written: Sequence[Written], left_out: Sequen
         intro,
         f"The plan is from {_date(first)} to {_date(last)} ({cost}; catalog {catalog}).\n",
         *_launched(written),
+        *not_launched(left_out),
     ]
-    if left_out:
-        parts.append("## Not launched\n")
-        parts += [_left_out(one) for one in left_out]
     return "\n".join(parts)
+
+
+def not_launched(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """List the lines, and the workloads on them, that a tool does not launch, and why."""
+    if left_out:
+        yield "## Not launched\n"
+        yield from (_left_out(one) for one in left_out)
 
 
 def _launched(written: Sequence[Written]) -> Iterator[str]:
@@ -101,8 +107,8 @@ def _launched(written: Sequence[Written]) -> Iterator[str]:
 
 def _left_out(one: LeftOut) -> str:
     subject = f", {one.subject}" if one.subject else ""
-    label = f"{_INDENT}{LINE_LABEL}: `{one.line.label}`"
-    return f"- `{one.line.id}`{subject}: {one.reason}.  \n{label}\n"
+    label = f"{_INDENT}{LINE_LABEL}: `{one.label}`"
+    return f"- `{one.line}`{subject}: {one.reason}.  \n{label}\n"
 
 
 def _work(launch: Launch) -> str:
@@ -126,7 +132,9 @@ def _price(line: Line) -> str:
     gpus, hours = line.offer.hardware.shape, line.purchase.node_hours
     kind = line.purchase.price_kind.value.replace("_", "-")
     cap = price_cap(line)
-    price = f"{_usd(line.offer.usd_per_hour)} USD an hour and node"
+    price = f"{_usd(line.offer.effective_usd_per_hour)} USD an hour and node"
+    if line.purchase.price_kind is PriceKind.OWNED:
+        return f"Nodes of {gpus.gpu_count} {gpus.gpu}, {kind}; {hours:.4g} node-hours."
     limit = f", at most {cap:.2f}" if cap is not None else ", committed"
     return f"Nodes of {gpus.gpu_count} {gpus.gpu}, {kind}: {price}{limit}; {hours:.4g} node-hours."
 

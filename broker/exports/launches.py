@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, Decimal
 from broker.domain.gpu import Stack
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan, RunStep
-from broker.exports.files import NOTHING_EXECUTED, Executed
+from broker.exports.files import NOTHING_EXECUTED, Executed, line_label
 from broker.exports.lines import Line, ServingShare, TrainingShare, lines
 from broker.exports.targets import Target, Unlaunchable, target_of
 from broker.specs.launchers import Lack, Launchers
@@ -84,11 +84,16 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A line, or a workload on it, that the tool does not launch, and why."""
+    """A line of the plan by its id, or a workload on it, that the tool does not launch, and why."""
 
-    line: Line
+    line: str
     subject: str
     reason: str
+
+    @property
+    def label(self) -> str:
+        """Name the line where only letters, digits and dashes may stand."""
+        return line_label(self.line)
 
 
 def launches(
@@ -96,15 +101,24 @@ def launches(
 ) -> tuple[Launch | LeftOut, ...]:
     """List what to launch, in the order of the plan's lines; nothing is launched twice."""
     every = lines(plan)
-    return tuple(
+    nodes = (
         found
         for line in every
         for found in (
-            (LeftOut(line, "", executed[line.id]),)
+            (LeftOut(line.id, "", executed[line.id]),)
             if line.id in executed
             else _of_line(line, every, launchers, tool)
         )
     )
+    return (*nodes, *promises(plan, executed))
+
+
+def promises(plan: Plan, executed: Executed = NOTHING_EXECUTED) -> Iterator[LeftOut]:
+    """List the savings plans, which no tool that launches nodes can buy."""
+    for one in plan.purchases:
+        if one.savings is not None:
+            said = f"a savings plan of {one.savings.usd_per_hour:.3f} USD an hour is bought by hand"
+            yield LeftOut(one.id, "", executed.get(one.id, said))
 
 
 def labels_of(line: Line) -> dict[str, str]:
@@ -165,17 +179,17 @@ def _of_line(
 ) -> Iterator[Launch | LeftOut]:
     shares: tuple[Share, ...] = (*line.serving, *line.training)
     if not shares:
-        yield LeftOut(line, "", "nothing of the plan runs on it")
+        yield LeftOut(line.id, "", "nothing of the plan runs on it")
         return
     target = target_of(line, launchers, tool)
     for share in shares:
         subject = _subject(share)
         if isinstance(target, Unlaunchable):
-            yield LeftOut(line, subject, target.reason)
+            yield LeftOut(line.id, subject, target.reason)
             continue
         reason = _refusal(line, share, target, every)
         if reason:
-            yield LeftOut(line, subject, reason)
+            yield LeftOut(line.id, subject, reason)
         else:
             yield Launch(_name(line, share, subject), line, share, target)
 

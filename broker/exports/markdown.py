@@ -74,7 +74,7 @@ def _purchases(plan: Plan) -> Iterator[str]:
     rows = [
         (
             one.action,
-            _range(one.fewest_nodes, one.most_nodes),
+            _range(one.fewest_nodes, one.most_nodes) if one.span else "–",
             f"{_code(one.name)} ({_plain(one.gpus)}), {_plain(one.where)}",
             _plain(one.terms),
             " → ".join(_moment(at) for at in one.span or ()),
@@ -143,7 +143,10 @@ def _costs(plan: Plan) -> Iterator[str]:
 
 
 def _shares(heading: str, parts: Iterable[tuple[str, Decimal]], total: Decimal) -> Iterator[str]:
-    rows = [(_plain(name), _usd(usd), f"{usd / total:.1%}" if total else "") for name, usd in parts]
+    rows = [
+        (_plain(name) or "–", _usd(usd), f"{usd / total:.1%}" if total else "")
+        for name, usd in parts
+    ]
     rows.append(("**total**", f"**{_usd(total)}**", ""))
     yield from _table((heading, "USD", "share"), rows, right=(1, 2))
 

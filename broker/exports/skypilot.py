@@ -41,6 +41,9 @@ from broker.specs.launchers import Lack, Tool, read_launchers
 from broker.specs.load import Specs, load_specs
 
 _IDLE_MINUTES = 10
+_WITH_RESERVATIONS = frozenset({"aws", "gcp"})
+"""Clouds whose `specific_reservations` the configuration of SkyPilot takes."""
+
 _LEAST_DELAY_S = 1200
 """SkyServe's own time for a replica to become ready; a shorter one would end slow downloads."""
 
@@ -268,7 +271,7 @@ def _vllm_script(launch: Launch, recipe: vllm.Recipe) -> str:
 
 
 def _reservation(launch: Launch) -> tuple[str, ...]:
-    if not is_committed(launch.line):
+    if not is_committed(launch.line) or launch.target.cloud.cloud not in _WITH_RESERVATIONS:
         return ()
     key = f"{launch.target.cloud.cloud}: {{specific_reservations: [ID]}}"
-    return (f"A reservation with an id (AWS, GCP) is named in ~/.sky/config.yaml: {key}.",)
+    return (f"A reservation with an id is named in ~/.sky/config.yaml: {key}.",)

@@ -5,7 +5,7 @@ import yaml
 from export_plans import Parts, bought, machine, plan, served, trained
 from tiny_cases import service_entry
 
-from broker.domain.gpu import Precision
+from broker.domain.gpu import Precision, Stack
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
 from broker.exports.files import line_label
@@ -111,6 +111,31 @@ def test_pods_stand_the_mark_of_azures_spot_nodes(sample: Plan) -> None:
 def test_a_plan_without_services_has_no_files() -> None:
     one = plan([FIRM], Parts([bought(FIRM, (0, 6, 1))], training=[trained(FIRM, 1, (0, 6))]))
     assert export(one) == ()
+
+
+def test_what_is_not_here_is_said() -> None:
+    trainium = machine("aws/trn1.32xlarge/us-east-1", "Trainium1", 16)
+    hardware = trainium.hardware.model_copy(update={"stack": Stack.NEURON})
+    trainium = trainium.model_copy(update={"hardware": hardware})
+    idle = machine("lambda/gpu_8x_h100_sxm5/us-east-1")
+    full = plan(
+        [FIRM, SPOT, trainium, idle],
+        Parts(
+            [bought(one, (0, 48, 2)) for one in (FIRM, SPOT, trainium, idle)],
+            [served(one, (0, 48, 1, 1)) for one in (FIRM, SPOT, trainium)],
+            [trained(FIRM, 1, (0, 6))],
+        ),
+    )
+    about = export(full, {SPOT.key: "it was executed already by Ana"})[-1]
+    assert about.name == "README.md"
+    assert {line for line in about.text.splitlines() if line.startswith("- ")} == {
+        f"- `{FIRM.key}`, tune: a gang needs a scheduler, which SkyPilot and dstack bring.  ",
+        f"- `{SPOT.key}`: it was executed already by Ana.  ",
+        f"- `{trainium.key}`: there is no recipe for neuron accelerators.  ",
+        f"- `{idle.key}`: nothing of the plan runs on it.  ",
+    }
+    whole = plan([FIRM], Parts([bought(FIRM, (0, 48, 1))], [served(FIRM, (0, 48, 1, 1))]))
+    assert [file.name[-5:] for file in export(whole)] == [".yaml"]
 
 
 def test_the_label_of_the_line_is_on_every_object(sample: Plan) -> None:

@@ -55,6 +55,15 @@ def test_every_form_is_written_but_terraform_as_it_knows_no_such_provider(plan: 
     assert all(one.text for found in files.values() for one in found)
 
 
+@pytest.mark.parametrize("form", ["skypilot", "dstack", "kubernetes"])
+def test_what_launches_nodes_says_that_the_promise_is_bought_by_hand(plan: Plan, form: str) -> None:
+    (text,) = (one.text for one in export(plan, form) if one.name == "README.md")
+    assert f"- `{PLAN}`: a savings plan of 4.000 USD an hour is bought by hand.  \n" in text
+    done = export(plan, form, executed={PLAN: "it was executed already by Ana"})
+    (text,) = (one.text for one in done if one.name == "README.md")
+    assert f"- `{PLAN}`: it was executed already by Ana.  \n" in text
+
+
 def test_focus_says_that_it_is_a_commitment_to_spend(plan: Plan) -> None:
     (file,) = export(plan, "focus")
     rows = list(csv.DictReader(io.StringIO(file.text)))

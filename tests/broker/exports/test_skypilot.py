@@ -1,6 +1,7 @@
 """A plan as SkyPilot files; `make interop` has the real package read such files."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import yaml
@@ -8,7 +9,8 @@ from export_plans import Parts, bought, machine, plan, served, trained
 from tiny_cases import run_entry, service_entry
 
 from broker.domain.gpu import Precision
-from broker.domain.offer import PriceKind
+from broker.domain.offer import Offer, PriceKind
+from broker.domain.plan import Purchase
 from broker.exports.files import ExportFile
 from broker.exports.skypilot import export
 
@@ -163,6 +165,30 @@ def test_a_committed_line_has_no_cap_and_says_how_to_name_its_reservation() -> N
     files = export(plan([RESERVED], parts))
     assert "max_hourly_cost" not in _only(files)["resources"]
     assert "aws: {specific_reservations: [ID]}" in files[0].text
+
+
+def test_a_price_has_its_share_of_the_upfront_and_what_is_owned_has_none() -> None:
+    terms = RESERVED.commitment
+    assert terms is not None
+    whole = terms.model_copy(update={"upfront_usd": Decimal(8760)})
+    prepaid = RESERVED.model_copy(update={"commitment": whole, "usd_per_hour": Decimal(0)})
+    own = bought(RENTED, (0, 48, 1)).model_copy(update={"price_kind": PriceKind.OWNED})
+    text = _read_me(export(plan([prepaid], _on(prepaid, bought(prepaid, (0, 48, 1))))))
+    assert "reserved: 1.00 USD an hour and node, committed; 48 node-hours" in text
+    text = _read_me(export(plan([RENTED], _on(RENTED, own))))
+    assert "Nodes of 8 H100-SXM, owned; 48 node-hours." in text
+
+
+def _on(of: Offer, purchase: Purchase) -> Parts:
+    return Parts([purchase], [served(of, (0, 48, 1, 1))])
+
+
+def test_clouds_without_reservations_are_not_told_to_name_one() -> None:
+    name = "runpod/8x NVIDIA H100 80GB HBM3/US"
+    of = machine(name, tier="secure", kind=PriceKind.RESERVED)
+    (file, _) = export(plan([of], _on(of, bought(of, (0, 48, 1)))))
+    assert "are committed: they are paid for" in file.text
+    assert "reservation" not in file.text
 
 
 def test_what_is_left_out_is_said_and_not_faked() -> None:
