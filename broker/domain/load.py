@@ -13,7 +13,10 @@ from broker.domain.quantities import Duration, Frozen, Instant
 CURVE, SERIES = "curve", "series"
 """The two ways to write a load; pydantic puts them into the place of an error."""
 
-_Requests = Annotated[float, Field(ge=0)]
+_MOST_PER_S = 1_000_000
+"""More than any service is asked; beyond it the counts of a program lose their sense."""
+
+_Requests = Annotated[float, Field(ge=0, le=_MOST_PER_S)]
 
 
 def _known_zone(name: str) -> str:
@@ -30,11 +33,11 @@ class LoadCurve(Frozen):
     `weekend_factor` scales Saturdays and Sundays.
     """
 
-    mean: Annotated[float, Field(ge=0)]
-    peak: Annotated[float, Field(gt=0)]
+    mean: _Requests
+    peak: Annotated[float, Field(gt=0, le=_MOST_PER_S)]
     peak_hour: Annotated[float, Field(ge=0, lt=24)] = 14
     timezone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
-    weekend_factor: Annotated[float, Field(ge=0)] = 1.0
+    weekend_factor: Annotated[float, Field(ge=0, le=100)] = 1.0
 
     @model_validator(mode="after")
     def _peak_is_highest(self) -> Self:

@@ -56,6 +56,7 @@ def assert_tells(ended: Ended, told: Sequence[str], remedy: str, code: int = 2) 
         ),
         ("2026-12-01", "20261201", ["horizon.start: 20261201 is no date"], "write 2026-12-01"),
         ("2026-12-01", "9999-12-31", ["start 9999-12-31 is too late"], "write an earlier day"),
+        ("peak: 2", "peak: 1e9", ["requests_per_s.peak", "'1e9'"], "less than or equal to 1000000"),
         ("share: 0.2", "share: 0.1", ["services[0]", "sizes add up to 0.9"], "must add up to 1"),
         ("share: 0.2", "share: -0.2", ["services[0].sizes[1].share", "-0.2"], "greater than"),
         ("peak: 2", "peak: 0.5", ["requests_per_s: peak 0.5 is below mean 1"], "is the highest"),
