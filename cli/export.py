@@ -1,5 +1,6 @@
 """`gpubroker export`: a plan in the form that another tool takes, or as a report for people."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from broker.domain.explanation import Explanation
     from broker.exports.files import ExportFile
     from broker.planning.catalog_view import CatalogSource
+
+
+_SHOWN = 3
+_KINDS = frozenset({".yaml", ".yml", ".tf"})
+_OF_A_LINE = re.compile(r"# (gpubroker plan|Plan) line ")
 
 
 def export(  # noqa: PLR0913 - the options of a command are the parameters of its function
@@ -106,6 +112,24 @@ def _explained(
         return service.explain(plan, asked, source, progress)
 
 
+def _left_before(files: "tuple[ExportFile, ...]", out: Path) -> list[str]:
+    """Name the files of an earlier export in the folder that launch lines and are not of this one.
+
+    They begin with the line that they are of.
+    """
+    written = {file.name for file in files}
+    others = sorted(one for one in out.iterdir() if one.suffix in _KINDS)
+    return [one.name for one in others if one.name not in written and _is_of_a_line(one)]
+
+
+def _is_of_a_line(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return _OF_A_LINE.match(file.readline()) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
 def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:
     if out is None:
         raise ConfigurationError(
@@ -123,4 +147,7 @@ def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal
         ) from cause
     for file in files:
         write_whole(out / file.name, file.text)
+    if others := _left_before(files, out):
+        shown = ", ".join(others[:_SHOWN]) + " ..." * (len(others) > _SHOWN)
+        terminal.note(f"not of this export, left in {out} by an earlier one: {shown}")
     terminal.note(f"{len(files)} file{'s' * (len(files) > 1)} written to {out}")

@@ -15,6 +15,8 @@ not here is named in a README.md, which `kubectl apply -f FOLDER` passes over.
 
 import math
 from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
 
 from broker.domain.gpu import Stack
 from broker.domain.offer import PriceKind
@@ -122,12 +124,12 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
     yield f"gpubroker plan line {line.id}"
     yield (
         f"{share.assignment.service} for {share.assignment.user_region}: "
-        f"{share.least_replicas} to {share.most_replicas} replicas on up to {line.most_nodes} "
-        f"nodes of {offer.hardware.shape.gpu_count} {offer.hardware.shape.gpu}, "
+        f"{share.least_replicas} to {share.most_replicas} replicas, nodes of "
+        f"{offer.hardware.shape.gpu_count} {offer.hardware.shape.gpu}, {line.most_nodes} at most, "
         f"{offer.effective_usd_per_hour:f} USD an hour and node"
     )
-    for step in share.steps:
-        yield f"{step.from_at:%Y-%m-%dT%H:%MZ} to {step.to_at:%Y-%m-%dT%H:%MZ}: {step.replicas}"
+    for from_at, to_at, replicas in _spans(share):
+        yield f"{from_at:%Y-%m-%dT%H:%MZ} to {to_at:%Y-%m-%dT%H:%MZ}: {replicas}"
     if recipe.note:
         yield recipe.note
     one = share.assignment.candidate.gpu_slice
@@ -145,6 +147,15 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
         )
     if share.least_replicas == 0:
         yield "The plan has times without a replica: an autoscaler of one metric keeps one then."
+
+
+def _spans(share: ServingShare) -> Iterator[tuple[datetime, datetime, int]]:
+    """Join steps that follow each other with as many replicas, whatever is sent to them."""
+    from_at = share.steps[0].from_at
+    for one, after in pairwise((*share.steps, None)):
+        if after is None or (one.to_at, one.replicas) != (after.from_at, after.replicas):
+            yield from_at, one.to_at, one.replicas
+            from_at = after.from_at if after else one.to_at
 
 
 def _deployment(

@@ -92,6 +92,10 @@ def test_a_line_is_executed_once_and_left_out_of_what_launches(
     assert len(list((tmp_path / "before").iterdir())) == 2
     assert [one.name for one in (tmp_path / "after").iterdir()] == ["README.md"]
     assert "executed already by Bo" in (tmp_path / "after" / "README.md").read_text()
+    (tmp_path / "before" / "mine.yaml").write_text("schema: gpubroker.workloads/1\n")
+    over = gpubroker("export", plan, "--to", "skypilot", "--out", str(tmp_path / "before"))
+    (old,) = (one.name for one in (tmp_path / "before").glob("chat*.yaml"))
+    assert f"left in {tmp_path / 'before'} by an earlier one: {old}\n" in over.err
     assert gpubroker("export", plan, "--to", "focus").code == 0  # tells, and launches nothing
 
 

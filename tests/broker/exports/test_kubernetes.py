@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import pytest
@@ -164,3 +165,14 @@ def test_a_node_is_known_by_its_machine_without_the_gpus_that_are_attached() -> 
     (file,) = export(plan([attached], parts))
     selector = next(yaml.safe_load_all(file.text))["spec"]["template"]["spec"]["nodeSelector"]
     assert selector["node.kubernetes.io/instance-type"] == "n1-standard-8"
+
+
+def test_times_of_as_many_replicas_are_told_as_one_whatever_they_are_sent() -> None:
+    steps = (0, 12, 2, 1.0), (12, 24, 2, 2.0), (24, 36, 1, 1.0), (42, 48, 1, 1.0)
+    of = plan([FIRM], Parts([bought(FIRM, (0, 48, 1))], [served(FIRM, *steps)]))
+    (file,) = export(of)
+    assert re.findall(r"^# 2026-12-(.+?)Z to 2026-12-(.+?)Z: (.+)$", file.text, re.MULTILINE) == [
+        ("01T00:00", "02T00:00", "2"),
+        ("02T00:00", "02T12:00", "1"),
+        ("02T18:00", "03T00:00", "1"),
+    ]
