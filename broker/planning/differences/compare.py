@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from pydantic import ValidationError
+
 from broker.domain.errors import ConfigurationError
 from broker.domain.in_force import weighed_against
 from broker.domain.offer import Offer
@@ -155,12 +157,23 @@ def _replan(solve: Solve | None, view: CatalogView | None) -> Replan | None:
         return None
 
     def replan(workloads: Workloads) -> Plan | None:
+        if not _holds_together(workloads):
+            return None
         try:
             return solve(workloads, view)
-        except ConfigurationError:  # what was mixed of two files need not be a file that one could
+        except ConfigurationError:  # it may hold together and still be no file that one could plan
             return None
 
     return replan
+
+
+def _holds_together(mixed: Workloads) -> bool:
+    """Say whether what was mixed of two files is a file: rules may name what only one has."""
+    try:
+        Workloads.model_validate(mixed.model_dump(mode="json", by_alias=True), strict=False)
+    except ValidationError:
+        return False
+    return True
 
 
 def _heading(name: str, plan: Plan) -> PlanRow:

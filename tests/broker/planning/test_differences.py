@@ -37,8 +37,9 @@ def view(*offers: Offer) -> CatalogView:
 def plan_over(asked: Workloads, catalog: CatalogView) -> Plan:
     """Plan on boxes that each answer one request a second."""
     allowed = [one for one in catalog.offers if one.provider not in asked.policy.providers.deny]
+    service = asked.services[0].name
     options = [
-        serving(one, [1.0], on_spot=one.price_kind is PriceKind.SPOT)
+        serving(one, [1.0], on_spot=one.price_kind is PriceKind.SPOT, service=service)
         for one in {one.machine: one for one in allowed}.values()
     ]
     of = case(asked, allowed, serving=options)
@@ -151,6 +152,17 @@ def test_where_the_old_rules_cannot_carry_the_new_load_the_two_stand_together() 
     plans = plan_over(old, view(BOX)), plan_over(new, view(BOX))
     found = found_between(*plans, lambda _: view(BOX), plan_over)
     assert parts(found) == {"load and rules together": 2 * DAY_USD}
+
+
+def test_rules_that_name_what_the_other_file_lacks_stand_together_with_the_load() -> None:
+    """The budget of a team that is no more cannot be held against the load of today's teams."""
+
+    def team(name: str, mean: float) -> Workloads:
+        budget = {"team": name, "usd": 100_000}
+        return demand(mean, policy={"budgets": [budget]}, team=name, name=f"{name}-chat")
+
+    found = compared((team("ops", 1.0), view(BOX)), (team("wards", 2.0), view(BOX)))
+    assert parts(found) == {"load and rules together": DAY_USD}
 
 
 def test_a_catalog_that_is_not_found_leaves_open_what_else_changed() -> None:
