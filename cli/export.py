@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from broker.planning.catalog_view import CatalogSource
 
 
+_FORM_HELP = (
+    "The form to write: skypilot, dstack, terraform, kubernetes, focus, focus-1.2, csv, html or "
+    "markdown."
+)
 _SHOWN = 3
 _KINDS = frozenset({".yaml", ".yml", ".tf"})
 _OF_A_LINE = re.compile(r"# (gpubroker plan|Plan) line ")
@@ -28,7 +32,7 @@ def export(  # noqa: PLR0913 - the options of a command are the parameters of it
     context: typer.Context,
     plan: PlanArgument,
     *,
-    to: Annotated[str, typer.Option("--to", metavar="FORM", help="The form to write.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help=_FORM_HELP)],
     out: Annotated[
         Path | None,
         typer.Option(

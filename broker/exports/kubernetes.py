@@ -14,9 +14,8 @@ not here is named in a README.md, which `kubectl apply -f FOLDER` passes over.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
 
 from broker.domain.gpu import Stack
 from broker.domain.offer import PriceKind
@@ -149,13 +148,15 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
         yield "The plan has times without a replica: an autoscaler of one metric keeps one then."
 
 
-def _spans(share: ServingShare) -> Iterator[tuple[datetime, datetime, int]]:
+def _spans(share: ServingShare) -> Sequence[tuple[datetime, datetime, int]]:
     """Join steps that follow each other with as many replicas, whatever is sent to them."""
-    from_at = share.steps[0].from_at
-    for one, after in pairwise((*share.steps, None)):
-        if after is None or (one.to_at, one.replicas) != (after.from_at, after.replicas):
-            yield from_at, one.to_at, one.replicas
-            from_at = after.from_at if after else one.to_at
+    found: list[tuple[datetime, datetime, int]] = []
+    for step in share.steps:
+        from_at = step.from_at
+        if found and found[-1][1:] == (from_at, step.replicas):
+            from_at = found.pop()[0]
+        found.append((from_at, step.to_at, step.replicas))
+    return found
 
 
 def _deployment(

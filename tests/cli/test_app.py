@@ -1,4 +1,5 @@
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -6,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Gpubroker
+
+from broker.exports.forms import FORMS
 
 ROOT = Path(__file__).parents[2]
 MAIN = "from cli.app import main; main()"
@@ -47,6 +50,12 @@ def test_help_answers_in_three_tenths_of_a_second() -> None:
 def test_help_does_not_import_what_it_does_not_need(heavy: str) -> None:
     code = f"import sys, cli.app; sys.exit({heavy!r} in sys.modules)"
     assert child(code).returncode == 0
+
+
+def test_the_help_of_export_names_every_form(gpubroker: Gpubroker) -> None:
+    told = " ".join(gpubroker("export", "--help").out.split())
+    (named,) = re.findall(r"The form to write: (.+?)\.", told.replace("1.2", "1·2"))
+    assert sorted(re.split(r", | or ", named.replace("·", "."))) == sorted(FORMS)
 
 
 def test_help_lists_every_command(gpubroker: Gpubroker) -> None:
