@@ -252,7 +252,7 @@ def _service(
         least_s = math.ceil(service.min_up_time.total_seconds())
         delay = {"scale_down_delay": least_s} if least_s else {}
         own["scaling"] = {"metric": "rps", "target": float(f"{target:.4g}"), **delay}
-    notes = [recipe.note] if recipe.note else []
+    notes = [*recipe.notes]
     if copies > 1:
         notes.append(f"A replica here is a node with {copies} replicas of the plan.")
     return own, tuple(notes)

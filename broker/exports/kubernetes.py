@@ -129,8 +129,7 @@ def _comments(line: Line, share: ServingShare, recipe: vllm.Recipe) -> Iterator[
     )
     for from_at, to_at, replicas in _spans(share):
         yield f"{from_at:%Y-%m-%dT%H:%MZ} to {to_at:%Y-%m-%dT%H:%MZ}: {replicas}"
-    if recipe.note:
-        yield recipe.note
+    yield from recipe.notes
     one = share.assignment.candidate.gpu_slice
     if one is not None:
         yield (

@@ -139,7 +139,7 @@ def _service(
 
 
 def _service_notes(launch: Launch, copies: int, recipe: vllm.Recipe) -> tuple[str, ...]:
-    notes = [recipe.note] if recipe.note else []
+    notes = [*recipe.notes]
     if copies > 1:
         notes.append(f"A replica here is a node with {copies} replicas of the plan.")
     shares: tuple[Share, ...] = (*launch.line.serving, *launch.line.training)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from broker.domain.candidate import ServingCandidate
-from broker.domain.engine import KvPrecision
+from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.gpu import Precision
 from broker.domain.llm import LlmModel
 from broker.domain.workload import Service
@@ -43,12 +43,21 @@ _JOINED = '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to serve and how: `model_id` is empty where only the user can name the weights."""
+    """What to serve and how: `model_id` is empty where only the user can name the weights.
+
+    `note` says so then, and `engine_note` where the plan counts with another engine.
+    """
 
     model_id: str
     served_name: str
     arguments: tuple[str, ...]
     note: str
+    engine_note: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """List what a person has to know."""
+        return tuple(filter(None, (self.note, self.engine_note)))
 
 
 def recipe(
@@ -76,7 +85,8 @@ def recipe(
         *(("--kv-transfer-config", _JOINED) if candidate.pool is not None else ()),
     ]
     model_id, note = _weights(candidate.precision, candidate.model or service.model, model)
-    return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note)
+    other = _engine_note(service.engine)
+    return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note, other)
 
 
 def answering(candidate: ServingCandidate, service: Service, specs: Specs) -> LlmModel:
@@ -108,6 +118,15 @@ def disk_gb(model: LlmModel) -> int:
     """
     weights_gb = _BYTES_16_BIT * model.params_b * _DOWNLOAD_FACTOR
     return math.ceil((_IMAGE_GB + weights_gb) / _DISK_STEP_GB) * _DISK_STEP_GB
+
+
+def _engine_note(engine: ServingEngine) -> str:
+    if engine is ServingEngine.VLLM:
+        return ""
+    return (
+        f"The plan counts with the rates of {engine.value}: this serves with vLLM, which may need "
+        f"more replicas; put {engine.value} in its place."
+    )
 
 
 def _weights(precision: Precision, named: str, model: LlmModel) -> tuple[str, str]:

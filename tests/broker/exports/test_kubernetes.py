@@ -1,4 +1,5 @@
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from tiny_cases import service_entry
 from broker.domain.gpu import Precision, Stack
 from broker.domain.offer import PriceKind
 from broker.domain.plan import Plan
-from broker.exports.files import line_label
+from broker.exports import dstack, skypilot
+from broker.exports.files import ExportFile, line_label
 from broker.exports.kubernetes import RUNNING_REQUESTS, export
 
+Files = tuple[ExportFile, ...]
 FIRM = machine("aws/p5.48xlarge/us-east-1")
 SPOT = machine("azure/Standard_NC40ads_H100_v5/eastus", "H100-NVL", 1, "5", kind=PriceKind.SPOT)
 AMD = machine("hotaisle/8x-mi300x/us", "MI300X", 8)
@@ -176,3 +179,12 @@ def test_times_of_as_many_replicas_are_told_as_one_whatever_they_are_sent() -> N
         ("02T00:00", "02T12:00", "1"),
         ("02T18:00", "03T00:00", "1"),
     ]
+
+
+@pytest.mark.parametrize("write", [export, skypilot.export, dstack.export])
+def test_a_plan_that_counts_with_another_engine_says_so(write: Callable[[Plan], Files]) -> None:
+    parts = [bought(FIRM, (0, 48, 1))], [served(FIRM, (0, 48, 1, 1))]
+    said = "# The plan counts with the rates of sglang: this serves with vLLM"
+    for engine, is_said in (("sglang", True), ("vllm", False)):
+        of = plan([FIRM], Parts(*parts, services=[service_entry(1, 1, engine=engine)]))
+        assert any(said in file.text for file in write(of)) is is_said
