@@ -1,6 +1,7 @@
 """Read the sets of the program off a case."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,6 +21,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.workload import Run
 from solver.milp.blocks import BlockWindow, block_windows
 from solver.milp.demands import ROUNDING, Demand, demands_by_slot
+from solver.milp.fleet_blocks import MOST_BLOCKS, cut_fleet
 from solver.milp.fleets import (
     Fleet,
     alike_options,
@@ -50,8 +52,6 @@ from solver.milp.shares import most_with_one, plan_share, provider_share
 from solver.milp.tenants import prepared
 
 COMMITTED_KINDS = (PriceKind.RESERVED, PriceKind.CONTRACT)
-MOST_BLOCKS = 24
-"""A fleet is cut into no more blocks than this, where its machines can hold them."""
 _Steady = Mapping[Fleet, tuple[int, ...]]
 """What is up in each period of fleets that stay up for a time."""
 
@@ -325,30 +325,40 @@ class _Room:
     def block_sizes(
         self, members: Sequence[ServingOption], kind: Kind, *, is_spread: bool
     ) -> tuple[int, ...]:
-        """Cut the largest fleet into blocks, of whole nodes where those are small enough.
+        """Cut the largest fleet into blocks.
 
-        The blocks are smaller where the machines could not hold them all otherwise, and single
-        replicas where they must be spread over providers or zones.
+        There are more of them where the machines could not hold them all otherwise, and single
+        replicas alone where they must be spread over providers or zones.
         """
         most = max(kind.replicas_alone)
         if is_spread:
             return (1,) * most
-        size = math.ceil(most / MOST_BLOCKS)
         nodes = [int(self.case.machines[one.machine].hardware.shape.gpu_count) for one in members]
         per_node = int(max(nodes) // kind.gpus)
-        if size > 1 and per_node > 1:
-            size = min(math.ceil(size / per_node), max(1, most // per_node)) * per_node
-        while size > 1 and not self._holds_blocks(members, kind, size):
-            size //= 2
-        whole, rest = divmod(most, size)
-        return (size,) * whole + ((rest,) if rest else ())
+        blocks = MOST_BLOCKS
+        sizes = cut_fleet(most, per_node, blocks)
+        while sizes[0] > 1 and not self._holds_blocks(members, kind, sizes):
+            blocks *= 2
+            sizes = cut_fleet(most, per_node, blocks)
+        return sizes
 
-    def _holds_blocks(self, members: Sequence[ServingOption], kind: Kind, size: int) -> bool:
-        held = 0.0
-        for machine, on_spot in sorted({(one.machine, one.on_spot) for one in members}):
-            gpus = self.room.most_gpus(machine, on_spot=on_spot)
-            held += math.inf if math.isinf(gpus) else gpus // (kind.gpus * size) * size
-        return held >= max(kind.replicas_alone)
+    def _holds_blocks(
+        self, members: Sequence[ServingOption], kind: Kind, sizes: Sequence[int]
+    ) -> bool:
+        """Say whether the blocks, the largest first, find room in one machine after the other."""
+        sides = sorted({(one.machine, one.on_spot) for one in members})
+        room = [self.room.most_gpus(machine, on_spot=on_spot) for machine, on_spot in sides]
+        for size, count in Counter(sizes).items():
+            gpus, left = kind.gpus * size, count
+            for at, has in enumerate(room):
+                if math.isinf(has):
+                    return True
+                held = min(left, int(has // gpus))
+                room[at] -= held * gpus
+                left -= held
+            if left:
+                return False
+        return True
 
 
 def fewest_slots(run: Run, candidate: GangCandidate, slot_h: float) -> int:

@@ -1,6 +1,7 @@
 """Kinds of replica: how many are up when, in which blocks, and which are their busy periods."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from broker.domain.candidate import Layout
 from broker.domain.case import Case
 from broker.domain.gpu import Precision
 from broker.domain.offer import Limits, Offer
-from solver.milp.build import MOST_BLOCKS, build_sets
+from solver.milp.build import build_sets
+from solver.milp.fleet_blocks import MOST_BLOCKS, cut_fleet
 from solver.milp.sets import Configuration, Kind
 
 CONFIGURATION = Configuration("H100-SXM", Precision.BF16, Layout(tensor=1))
@@ -113,27 +115,61 @@ def test_a_small_fleet_is_cut_into_single_replicas(replicas: int) -> None:
 
 @pytest.mark.parametrize("replicas", [25, 40, 99, 100, 1000])
 @pytest.mark.parametrize("gpus", [1, 2, 8])
-def test_a_large_fleet_is_cut_into_blocks_of_whole_nodes(replicas: int, gpus: int) -> None:
+def test_a_large_fleet_is_cut_into_whole_nodes_and_single_replicas(
+    replicas: int, gpus: int
+) -> None:
     sizes = block_sizes(fleet(replicas, offer("1", gpus=8), gpus=gpus))
     assert sum(sizes) == replicas
-    assert len(sizes) <= MOST_BLOCKS + 1
-    assert all(size * gpus % 8 == 0 for size in sizes[:-1])
+    assert len(sizes) <= MOST_BLOCKS
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1
+    assert all(size * gpus % 8 == 0 for size in sizes if size > 1)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "per_node", "sizes"),
+    [
+        (30, 8, [8] + [1] * 22),
+        (40, 8, [8] * 3 + [1] * 16),
+        (30, 1, [2] * 6 + [1] * 18),
+        (47, 1, [3] * 11 + [2] + [1] * 12),
+        (1000, 8, [64] * 12 + [56] * 4 + [1] * 8),
+        (60, 32, [8] * 6 + [1] * 12),
+    ],
+)
+def test_as_many_replicas_are_single_as_there_are_blocks_for(
+    replicas: int, per_node: int, sizes: list[int]
+) -> None:
+    assert list(cut_fleet(replicas, per_node)) == sizes
+
+
+def test_every_fleet_is_cut_into_all_of_itself() -> None:
+    for replicas in range(1, 400):
+        for per_node in (0, 1, 2, 3, 4, 7, 8, 16, 28, 32, 56):
+            sizes = cut_fleet(replicas, per_node)
+            assert sum(sizes) == replicas
+            assert len(sizes) <= MOST_BLOCKS
+            assert min(sizes) >= 1
 
 
 def test_whole_nodes_are_those_of_the_largest_machine() -> None:
     sizes = block_sizes(fleet(40, offer("1", name="a", gpus=2), offer("1", name="b", gpus=8)))
-    assert sizes == [8] * 5
+    assert sizes == [8] * 3 + [1] * 16
 
 
 def test_blocks_are_smaller_where_the_machines_could_not_hold_them() -> None:
-    # Three nodes of 1 GPU of each of 14 machines are 42, but blocks of 2 fit only once on each.
-    few = [
-        offer("1", name=f"m{number}").model_copy(update={"limits": Limits(max_nodes=3)})
-        for number in range(14)
+    # Of 40 replicas on nodes of 1 GPU, single ones fill what blocks of 3 and 2 leave of a machine.
+    assert block_sizes(fleet(40, *_few([3] * 14))) == [3] * 4 + [2] * 8 + [1] * 12
+    assert block_sizes(fleet(40, *_few([3] * 3 + [2] * 16))) == [1] * 40
+    assert block_sizes(fleet(40, *_few([3] * 7 + [2] * 10))) == [3] * 4 + [2] * 8 + [1] * 12
+    assert block_sizes(fleet(40, *_few([1] * 40))) == [1] * 40
+
+
+def _few(nodes: Sequence[int]) -> list[Offer]:
+    return [
+        offer("1", name=f"m{number}").model_copy(update={"limits": Limits(max_nodes=most)})
+        for number, most in enumerate(nodes)
     ]
-    assert block_sizes(fleet(40, *few)) == [1] * 40
-    many = [one.model_copy(update={"limits": Limits(max_nodes=4)}) for one in few]
-    assert block_sizes(fleet(40, *many)) == [2] * 20
 
 
 def test_where_several_kinds_may_serve_there_are_no_blocks() -> None:
