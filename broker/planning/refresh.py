@@ -6,6 +6,7 @@ What a provider does wrong stays with that provider: it fails, its last good off
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from multiprocessing import TimeoutError as NotInTimeError
 from multiprocessing.pool import ThreadPool
 
@@ -27,6 +28,19 @@ from providers.kit.parts import replies_only
 from providers.kit.secrets import Secrets
 
 _log = structlog.get_logger(__name__)
+
+_OF_THE_REPLY = (
+    httpx.HTTPError,
+    httpx.InvalidURL,  # of a link to a next page
+    ArithmeticError,
+    LookupError,
+    RecursionError,  # of brackets without end
+    ValueError,
+)
+"""What a reply can make of an adapter that is right: the provider's failure, and no bug of ours."""
+
+_MOST_USD_PER_HOUR = Decimal(1_000_000_000)
+"""Beyond any price, and within what the store can count in micro-dollars."""
 
 OpenClient = Callable[[str], httpx.Client]
 """Makes the client that asks the provider of a name."""
@@ -78,7 +92,7 @@ class ProviderReader:
             reading = self._read(adapter)
         except ProviderError as error:
             raise self.secrets.blotted(error) from error
-        except (httpx.HTTPError, ArithmeticError, LookupError, ValueError) as cause:
+        except _OF_THE_REPLY as cause:
             why = self.secrets.blot(f"{type(cause).__name__}: {cause}")
             raise ProviderError(
                 f"{adapter.name}: the reply cannot be read ({why})",
@@ -116,7 +130,7 @@ class ProviderReader:
         missing: list[Missing] = []
         with self.open_client(adapter.name) as http:
             replies = self._in_time(replies_only(adapter.fetch(http), missing), deadline_s)
-            for entry in adapter.offers_in(replies):
+            for entry in map(_countable, adapter.offers_in(replies)):
                 if isinstance(entry, Rejection):
                     rejections.append(entry)
                 else:
@@ -151,6 +165,16 @@ class ProviderReader:
             f"{name}: not done within {self.timeout_s:g} s",
             hint="raise GPUBROKER_PROVIDER_TIMEOUT_S, or refresh it alone with --provider",
         )
+
+
+def _countable(entry: Offer | Rejection) -> Offer | Rejection:
+    """Refuse an offer whose price is beyond what can be counted, and no other one of its list."""
+    if isinstance(entry, Rejection) or entry.effective_usd_per_hour <= _MOST_USD_PER_HOUR:
+        return entry
+    detail = f"{entry.effective_usd_per_hour:g} USD per hour is beyond any price"
+    return Rejection(
+        provider=entry.provider, subject=entry.key, reason="price_beyond_any", detail=detail
+    )
 
 
 def without_secrets(reading: Reading, secrets: Secrets) -> Reading:

@@ -170,6 +170,31 @@ def test_rows_with_one_key_are_told_in_the_log(catalog: Catalog) -> None:
     assert clash["first"] == "acme/x/here@on_demand"
 
 
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"next": "https://prices.example/\\u0000"}'])
+def test_a_reply_that_no_adapter_can_read_is_the_failure_of_its_provider_alone(
+    catalog: Catalog, body: bytes
+) -> None:
+    class Linked(PriceList):
+        def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
+            reply = httpx.Response(200, content=body)
+            yield http.get(httpx.URL(reply.json()["next"]))
+
+    reader = ProviderReader(Shop({"x": "2.00"}).client, lambda: NOON, live=True, timeout_s=30)
+    report = refresh_catalog(catalog, [Linked("bad"), PriceList("good")], reader, GATES)
+    assert [(one.provider, one.status) for one in report.outcomes] == [
+        ("bad", RunStatus.FAILED),
+        ("good", RunStatus.REFRESHED),
+    ]
+    assert prices(catalog) == {"good/x": "2.000000"}
+
+
+def test_a_price_beyond_what_can_be_counted_spoils_no_other(catalog: Catalog) -> None:
+    shop = Shop({"x": "2.00", "y": "90000000000000", "z": "1000000001"})
+    (outcome,) = refresh(catalog, {"acme": shop}).outcomes
+    assert (outcome.status, outcome.rejected) == (RunStatus.REFRESHED, {"price_beyond_any": 2})
+    assert prices(catalog) == {"acme/x": "2.000000"}
+
+
 def test_a_bug_in_an_adapter_is_not_taken_for_a_failure_of_its_provider(catalog: Catalog) -> None:
     class Broken(PriceList):
         def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
