@@ -59,7 +59,7 @@ def stale_offers(listing: Listing, freshness: Freshness) -> NDArray[np.bool_]:
     limit_s = np.where(is_spot, freshness.spot.total_seconds(), freshness.other.total_seconds())
     is_old = now_s - listing.numbers(Number.OBSERVED_S) > limit_s
     ages = ~listing.named(Name.EVIDENCE).any_of(frozenset(one.value for one in AGELESS))
-    return np.where(np.isnan(last_s), is_old & ages, last_s < now_s)
+    return (last_s <= now_s) | (is_old & ages)  # no end of its own is NaN, and never past
 
 
 def _counts(

@@ -26,13 +26,14 @@ class Freshness:
 
 
 def is_stale(offer: Offer, freshness: Freshness) -> bool:
-    """Tell whether a price is past its own last day, or older than its kind may be.
+    """Tell whether a price has come to its own end, or is older than its kind may be.
 
-    A sheet's rows without a last day do not age, nor do examples.
+    `valid_until` is the first moment at which it no longer holds. A price that a provider was seen
+    to ask ages all the same until then, as its list may change; a sheet's rows and examples do not.
     """
     seen = offer.provenance
-    if seen.valid_until is not None:
-        return seen.valid_until < freshness.as_of
+    if seen.valid_until is not None and seen.valid_until <= freshness.as_of:
+        return True
     if seen.evidence in AGELESS:
         return False
     return freshness.as_of - seen.observed_at > freshness.limit(offer.price_kind)

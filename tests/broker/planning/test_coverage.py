@@ -58,10 +58,24 @@ def test_columns_are_as_stale_as_their_offers() -> None:
         for kind in (PriceKind.SPOT, PriceKind.ON_DEMAND)
         for evidence in (Evidence.LIVE, Evidence.SHEET, Evidence.EXAMPLE)
         for seen in (0, 24, 14 * 24, 15 * 24)
-        for last in (None, 14 * 24, 16 * 24)
+        for last in (None, 14 * 24, 15 * 24, 16 * 24)
     ]  # fmt: skip
     listing = listing_of(offers)
     in_order = [one for one in listing.entries(range(len(listing))) if isinstance(one, Offer)]
     expected = [is_stale(offer, later) for offer in in_order]
     assert stale_offers(listing, later).tolist() == expected
     assert {True, False} == set(expected)
+
+
+def test_a_price_holds_no_longer_from_its_own_end_on() -> None:
+    for evidence in (Evidence.LIVE, Evidence.SHEET):
+        quote = an_offer(seen_at=after(29), evidence=evidence)
+        assert is_stale(until(quote, 30), FRESH)
+        assert not is_stale(until(quote, 30.001), FRESH)
+
+
+def test_a_listed_price_with_an_end_of_its_own_ages_until_then() -> None:
+    spot = an_offer(kind=PriceKind.SPOT, seen_at=NOON)  # 30 hours ago
+    assert is_stale(until(spot, 1000), FRESH)
+    quote = an_offer(kind=PriceKind.SPOT, seen_at=NOON, evidence=Evidence.SHEET)
+    assert not is_stale(until(quote, 1000), FRESH)
