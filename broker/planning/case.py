@@ -20,7 +20,7 @@ from broker.domain.plan import RejectedCount
 from broker.domain.workload import Run, Service, Workloads
 from broker.planning.batch_work import days_left_out, owner_of, works_of
 from broker.planning.data_costs import DataCosts
-from broker.planning.filters import Freshness, why_no_block, why_not
+from broker.planning.filters import Freshness, why_not, why_not_then
 from broker.planning.inventory import usable_inventory
 from broker.planning.pools import PoolOptions
 from broker.planning.sized import NO_NUMBERS, OwnNumbers, Sizer
@@ -92,7 +92,7 @@ def _plannable(
     """List the offers that the policy lets a plan use; each other one is counted by its reason."""
     plannable = []
     for offer in offers:
-        reason = why_not(offer, workloads.policy, freshness) or why_no_block(
+        reason = why_not(offer, workloads.policy, freshness) or why_not_then(
             offer, workloads.horizon
         )
         if reason is None:

@@ -13,17 +13,25 @@ from broker.domain.savings import savings_plan_of
 from broker.planning.freshness import Freshness, is_stale
 
 __all__ = [
+    "BOUND_FOR_LONGER",
     "EXAMPLE",
     "PLANNED_KINDS",
     "Freshness",
     "is_allowed_region",
     "why_no_block",
     "why_not",
+    "why_not_then",
     "why_unusable",
 ]
 
 EXAMPLE = "example offer, not asked for by name"
 """The reason why what nobody sells is not planned with."""
+
+BOUND_FOR_LONGER = "rented for longer than a slot only"
+"""The reason why a machine is not planned with that is paid for some hours at the least.
+
+A plan counts the slots in which it has a node, so its bill would be above the plan.
+"""
 
 PLANNED_KINDS = (
     PriceKind.ON_DEMAND,
@@ -34,6 +42,7 @@ PLANNED_KINDS = (
     PriceKind.SAVINGS_PLAN,
 )
 
+_HOUR = timedelta(hours=1)
 
 Filter = Callable[[Offer, Policy, Freshness], bool]
 
@@ -47,6 +56,14 @@ def why_unusable(machine: Offer, policy: Policy, freshness: Freshness) -> str | 
     """Name the first rule that keeps nodes of a machine unused even where they are paid for."""
     rules = (*_PLACE_FILTERS, _PART_OF_A_GPU)
     return next((reason for reason, removes in rules if removes(machine, policy, freshness)), None)
+
+
+def why_not_then(offer: Offer, horizon: Horizon) -> str | None:
+    """Say why an offer fits no slot of the horizon; None where it may."""
+    by_the_hour = offer.price_kind in (PriceKind.ON_DEMAND, PriceKind.SPOT)
+    if by_the_hour and (offer.billing.minimum_h or 0) * _HOUR > horizon.slot:
+        return BOUND_FOR_LONGER
+    return why_no_block(offer, horizon)
 
 
 def why_no_block(offer: Offer, horizon: Horizon) -> str | None:

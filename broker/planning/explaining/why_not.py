@@ -22,7 +22,7 @@ from broker.planning.explaining.compared import other_plan, proven_usd
 from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
-from broker.planning.filters import EXAMPLE, why_no_block
+from broker.planning.filters import BOUND_FOR_LONGER, EXAMPLE, why_not_then
 from broker.planning.filters import why_not as first_rule
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
@@ -65,7 +65,7 @@ def why_not(ground: Ground, name: str) -> WhyNot:
         return WhyNot(offer=offer.key, verdict=Verdict.HELD_BACK, reason=reason, details=told)
     policy = ground.plan.workloads.policy
     freshness = freshness_of(ground.sources.view, ground.sources.settings)
-    rule = first_rule(offer, policy, freshness) or why_no_block(
+    rule = first_rule(offer, policy, freshness) or why_not_then(
         offer, ground.plan.workloads.horizon
     )
     if rule is not None:
@@ -103,7 +103,9 @@ def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
         missing = sorted(set(policy.certifications) - set(offer.certifications))
         yield f"policy.certifications asks for {', '.join(missing)}"
     elif rule == "price too old":
-        yield f"seen {offer.provenance.observed_at:%Y-%m-%d %H:%M}; see policy.allow_stale"
+        seen = offer.provenance
+        held = f", held until {seen.valid_until:%Y-%m-%d %H:%M}" if seen.valid_until else ""
+        yield f"seen {seen.observed_at:%Y-%m-%d %H:%M}{held}; see policy.allow_stale"
     elif rule == "commitment beyond the policy" and offer.block is not None:
         limits = policy.commitments
         yield (
@@ -119,8 +121,19 @@ def _rule_details(offer: Offer, policy: Policy, rule: str) -> Iterator[str]:
             f"policy.commitments allows {limits.max_term_months} months, "
             f"{', '.join(limits.payments) or 'no payment'}"
         )
-    elif rule == "sold in larger numbers only":
+    else:
+        yield from _details_of_sale(offer, rule)
+
+
+def _details_of_sale(offer: Offer, rule: str) -> Iterator[str]:
+    """Say how much at once, and for how long, an offer is sold at the least."""
+    if rule == "sold in larger numbers only":
         yield f"at least {offer.limits.min_nodes} nodes"
+    elif rule == BOUND_FOR_LONGER:
+        yield (
+            f"each node is paid for {offer.billing.minimum_h:g} h at the least; "
+            "horizon.slot of as many hours lets it in"
+        )
 
 
 def _said(allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
