@@ -136,6 +136,9 @@ def _print(
             f"{', '.join(sorted(examples))} is an example, at invented prices: no plan uses it "
             "unless policy.providers.allow names it"
         )
+    for one in found.no_offers:
+        such = "such as " if one.offers > 1 else ""
+        terminal.note(f"of the sheet {one.offers:,} {one.reason} ({such}{one.example})")
 
 
 def _told(found: "OfferSelection") -> str:

@@ -25,7 +25,8 @@ from broker.settings import Settings
 from providers.registry import PROVIDERS
 
 if TYPE_CHECKING:
-    from broker.planning.catalog_view import CatalogSource
+    from broker.domain.plan import RejectedCount
+    from broker.planning.catalog_view import CatalogSource, CatalogView
     from broker.planning.service import PlanningService
 
 
@@ -49,7 +50,8 @@ class OfferSelection:
     """What a question found: the rows in order, and of which catalog.
 
     `matching` offers were asked for, `listed` of them without the limit. `snapshot` is the hash of
-    the catalog, None where nobody asked for it.
+    the catalog, None where nobody asked for it. `no_offers` counts the rows of a price sheet that
+    became none, or one that is held back; they are listed by no question but that for what is held.
     """
 
     rows: tuple[OfferRow, ...]
@@ -57,6 +59,7 @@ class OfferSelection:
     listed: int
     as_of: datetime
     snapshot: str | None
+    no_offers: tuple["RejectedCount", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class OfferService:
             ConfigurationError: the catalog is empty or cannot be used, or a name is not known.
         """
         how = listed or Listed()
-        listing, now = self._catalog(source)
+        listing, now, no_offers = self._catalog(source)
         sellers = PROVIDERS if source is None else ()
         found = select(listing, selection_of(query, listing, self._known, providers=sellers))
         order = order_of(how.sort, how.compute, self._known.gpus)
@@ -129,6 +132,7 @@ class OfferService:
             listed=listed_count,
             as_of=listing.newest_observed_at or now,
             snapshot=self._snapshot(listing) if how.named else None,
+            no_offers=no_offers,
         )
 
     def status(self, query: OfferQuery | None = None, *, named: bool = False) -> CatalogStatus:
@@ -158,16 +162,20 @@ class OfferService:
             providers=_asked(wanted, [run.provider for run in runs]),
         )
 
-    def _catalog(self, source: "CatalogSource | None") -> tuple[Listing, datetime]:
-        """Give the offers of a catalog, and the instant from which their ages count."""
+    def _catalog(
+        self, source: "CatalogSource | None"
+    ) -> tuple[Listing, datetime, tuple["RejectedCount", ...]]:
+        """Give the offers of a catalog, the instant that ages count from, what a sheet lost."""
         if source is None:
             listing = self._store.current()
             if len(listing):
-                return listing, self.clock()
+                return listing, self.clock(), ()
             view = self.planning.offers_from_store()  # says that it is empty, and what to do
         else:
             view = self.planning.view(source)
-        return listing_of(view.offers, view.quarantined, snapshot=view.snapshot), view.now
+        of_sheet = source is not None and source.sheet is not None
+        listing = listing_of(view.offers, view.quarantined, snapshot=view.snapshot)
+        return listing, view.now, _no_offers(view) if of_sheet else ()
 
     def _snapshot(self, listing: Listing) -> str:
         """Give the hash of a listing's offers; that of the store is computed once and kept."""
@@ -197,6 +205,12 @@ def open_offers(
 ) -> OfferService:
     """Make the service; it opens what it needs when it needs it."""
     return OfferService(settings, clock, prepare)
+
+
+def _no_offers(view: "CatalogView") -> tuple["RejectedCount", ...]:
+    from broker.planning.plans import no_offers  # noqa: PLC0415 - see the module
+
+    return tuple(no_offers(view))
 
 
 def _is_in(cell: CoverageRow, wanted: Selection) -> bool:

@@ -82,7 +82,7 @@ def case_of(
     own = own_numbers_of(settings, specs)
     report = build_case(workloads, view.offers, specs, freshness, own=own)
     warnings = (*unmatched, *trace_warnings(workloads), *report.warnings)
-    return CaseReport(report.case, (*report.rejected, *_held_back(view)), warnings)
+    return CaseReport(report.case, (*report.rejected, *no_offers(view)), warnings)
 
 
 def freshness_of(view: CatalogView, settings: Settings) -> Freshness:
@@ -124,8 +124,8 @@ def read_plan(path: Path) -> Plan:
         ) from cause
 
 
-def _held_back(view: CatalogView) -> Sequence[RejectedCount]:
-    """Count what the trust gates hold back, and the rows that became no offer."""
+def no_offers(view: CatalogView) -> Sequence[RejectedCount]:
+    """Count by reason what the trust gates hold back, and the rows that became no offer."""
     subjects: dict[str, list[str]] = {}
     for held in view.quarantined:
         reason = f"held back: {held.reason.replace('_', ' ')}"

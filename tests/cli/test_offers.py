@@ -209,6 +209,24 @@ def test_a_sheet_is_listed(gpubroker: Gpubroker, tmp_path: Path) -> None:
     assert (row["instance_type"], row["usd_per_gpu_hour"], row["age_h"]) == ("box", 2.0, 240.0)
 
 
+def test_rows_of_a_sheet_that_became_no_offer_are_told(
+    gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "quotes.csv"
+    head = "provider,instance_type,gpu_name,gpu_count,region,on_demand_usd_h,observed_on\n"
+    texts = ("box,H100-SXM,8,here,16", "box,H100-SXM,8,here,18", "free,H100-SXM,8,here,0",
+             "none,H100-SXM,8,here,0", "cheap,H100-SXM,8,here,0.2")  # fmt: skip
+    sheet.write_text(head + "".join(f"acme,{text},2026-05-01\n" for text in texts))
+    ended = gpubroker("offers", "--sheet", str(sheet), "--format", "json")
+    (row,) = json.loads(ended.out)["offers"]
+    assert row["usd_per_hour"] == 18
+    assert ended.err.splitlines()[-3:] == [
+        "of the sheet 2 no offer: no price (such as acme: free in here (row 4))",
+        "of the sheet 1 held back: price out of band (acme/cheap/here@on_demand)",
+        "of the sheet 1 no offer: duplicate key (acme: acme/box/here@on_demand)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
