@@ -70,7 +70,7 @@ class OfferBuilder:
             yield _rejection(row, Refused(Reason.NO_PRICE, "no price is stated"))
             return
         names_a_gpu = row.basis is Basis.PER_GPU and self._machines.names_a_gpu(row.machine)
-        refused = quirks.refuse_row(row, names_a_gpu=names_a_gpu)
+        refused = self._of_later(row) or quirks.refuse_row(row, names_a_gpu=names_a_gpu)
         hardware = refused or self._machines.hardware(row.machine)
         if isinstance(hardware, Refused):
             yield _rejection(row, hardware)
@@ -78,6 +78,13 @@ class OfferBuilder:
         for price in row.prices:
             made = self._offer(row, price, hardware)
             yield _rejection(row, made) if isinstance(made, Refused) else made
+
+    def _of_later(self, row: SheetRow) -> Refused | None:
+        """Refuse what nobody knew yet on the sheet's date."""
+        if row.observed_at is None or row.observed_at <= self._sheet_at:
+            return None
+        detail = f"of {row.observed_at:%Y-%m-%d}, the sheet is read as of {self._sheet_at:%Y-%m-%d}"
+        return Refused(Reason.DATED_LATER, detail)
 
     def _with_our_provider(self, row: SheetRow) -> SheetRow:
         """Name the provider by our id (`do` is digitalocean), so that policies find it."""

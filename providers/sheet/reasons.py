@@ -29,6 +29,7 @@ class Reason(StrEnum):
     NO_GPU_COUNT = "no_gpu_count"
     CONTRADICTS_KNOWN_INSTANCE = "contradicts_known_instance"
     CONTRADICTS_KNOWN_MODEL = "contradicts_known_model"
+    DATED_LATER = "dated_later"
     DUPLICATE_KEY = "duplicate_key"
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sheets import LISTED, QUOTED, Sheets, only
+from sheets import LISTED, QUOTED, Sheets, only, reasons
 
 from broker.domain.errors import ConfigurationError
 
@@ -28,6 +28,21 @@ def test_an_undated_row_takes_the_date_that_is_asked_for(sheets: Sheets) -> None
     text = f"{LISTED}\nnebula,n1,H100-SXM,8,,a,,16,,,,,"
     reading = sheets.read(text, as_of=asked)
     assert reading.as_of == only(reading).provenance.observed_at == asked
+
+
+def test_what_was_dated_later_is_not_known_on_the_day_that_is_asked_for(sheets: Sheets) -> None:
+    rows = (
+        "nebula,n1,H100-SXM,8,,a,,20,,,2026-04-01,,",
+        "nebula,n1,H100-SXM,8,,a,,18,,,2026-05-01,,",
+        "nebula,n1,H100-SXM,8,,a,,16,,,2026-05-02,,",
+        "nebula,n2,H100-SXM,8,,a,,14,,,2026-11-01,,",
+    )
+    asked = datetime(2026, 5, 1, tzinfo=UTC)
+    reading = sheets.read("\n".join([LISTED, *rows]), as_of=asked)
+    assert str(only(reading).usd_per_hour) == "18.000000"
+    assert reasons(reading) == ["dated_later", "dated_later", "duplicate_key"]
+    assert "2026-11-01" in reading.rejections[1].detail
+    assert sheets.listed(*rows).rows_used == 2
 
 
 def test_a_month_is_its_first_day(sheets: Sheets) -> None:
