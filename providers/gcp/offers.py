@@ -85,9 +85,14 @@ def machine_offers(
     book: PriceBook, specs: Specs, regions: tuple[str, ...] = ()
 ) -> Iterator[Offer | Rejection]:
     """Price all machines in `regions`; in all regions where that is empty."""
-    places = [
-        specs.place(NAME, region) for region in book.regions() if not regions or region in regions
-    ]
+    listed = book.regions()
+    for region in regions:
+        if region not in listed:
+            detail = (
+                "no part has a price there; GPUBROKER_GCP_REGIONS lists ids (us-central1)"
+            )
+            yield rejection(region, Problem("region_not_listed", detail))
+    places = [specs.place(NAME, region) for region in listed if not regions or region in regions]
     for machine in machines(specs):
         yield from _offers_of(machine, places, book, specs)
 

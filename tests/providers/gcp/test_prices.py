@@ -176,6 +176,12 @@ def test_the_settings_choose_regions(read: Read) -> None:
     assert {one.place.region for one in offers.values()} == {"us-east5"}
 
 
+def test_a_chosen_region_that_the_catalog_does_not_have_is_told(read: Read) -> None:
+    offers, refused = read(a2_ultra(), regions=("us-central1", "us-centrl1"))
+    assert {one.place.region for one in offers.values()} == {"us-central1"}
+    assert [one.reason for one in refused if one.subject == "us-centrl1"] == ["region_not_listed"]
+
+
 def test_a_price_holds_since_its_oldest_part(read: Read) -> None:
     gpu = sku(GPU, "3.92808", effective="2026-07-01T00:00:00Z")
     offers, _ = read(a2_ultra(gpu=gpu))
