@@ -40,7 +40,7 @@ from providers.kit.adapter import provenance
 from providers.kit.currency import Rates, in_usd
 from providers.kit.gpus import gpu_of
 from providers.kit.parse import Row, Unreadable, parse
-from providers.kit.parts import Missing
+from providers.kit.parts import Missing, unless_all_missing
 
 ZONES = ("fr-par-2", "fr-par-1", "pl-waw-2")
 PAGE_ROWS = 100
@@ -100,16 +100,12 @@ class Scaleway:
         self._access = access
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
-        """Ask for the stock and the types of each zone; a later zone may be missing alone."""
-        first, *others = self._zones
-        yield from self._zone(http, first)
-        for zone in others:
-            try:
-                replies: Sequence[httpx.Response] = tuple(self._zone(http, zone))
-            except ProviderError as failure:
-                yield Missing(self.name, region=_region(zone), why=str(failure))
-            else:
-                yield from replies
+        """Ask for the stock and the types of each zone; one that fails is missing alone.
+
+        Raises:
+            ProviderError: no zone can be had.
+        """
+        yield from unless_all_missing(self._each_zone(http))
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
         """Make an offer of each GPU type of each zone; the stock of a zone precedes its types."""
@@ -125,6 +121,15 @@ class Scaleway:
                 yield self._offer(
                     name, server, stock=stock.get((zone, name)), reply=reply, rates=rates
                 )
+
+    def _each_zone(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
+        for zone in self._zones:
+            try:
+                replies: Sequence[httpx.Response] = tuple(self._zone(http, zone))
+            except ProviderError as failure:
+                yield Missing(self.name, region=_region(zone), why=str(failure))
+            else:
+                yield from replies
 
     def _zone(self, http: httpx.Client, zone: str) -> Iterator[httpx.Response]:
         headers = self._access.header("X-Auth-Token")

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from pydantic import JsonValue, SecretStr
 
+from broker.domain.errors import ProviderError
 from broker.domain.offer import Evidence, Link, Offer, PriceKind, Rejection
 from broker.specs.load import Specs, load_specs
 from providers.kit.access import Access
@@ -173,23 +174,35 @@ def test_pages_are_asked_for_until_all_rows_are_there(specs: Specs) -> None:
     assert asked == ["availability 1", "availability 2", "servers 1"]
 
 
-def test_a_zone_after_the_first_may_be_missing_alone(specs: Specs) -> None:
+@pytest.mark.parametrize(
+    ("zone", "region"), zip(ZONES, ("fr-par", "fr-par", "pl-waw"), strict=True)
+)
+def test_a_zone_may_be_missing_alone(specs: Specs, zone: str, region: str) -> None:
     recorded = RecordedTransport("scaleway")
     (outage,) = [one for one in recordings("scaleway") if one.name == "unknown-zone"]
 
     def answer(request: httpx.Request) -> httpx.Response:
-        whole = "pl-waw-2" not in request.url.path
+        whole = zone not in request.url.path
         return recorded.handle_request(request) if whole else outage.reply()
 
     cloud, missing = Scaleway(specs, Access()), list[Missing]()
     inner = httpx.MockTransport(answer)
     with live_client(lambda: outage.made_on, transport=inner) as http:
         found = list(cloud.offers_in(replies_only(cloud.fetch(http), missing)))
-    assert in_zone(found, "fr-par-1")
-    assert in_zone(found, "pl-waw-2") == {}
+    assert [one for one in ZONES if not in_zone(found, one)] == [zone]
     (part,) = missing
-    assert part.region == "pl-waw"
+    assert part.region == region
     assert "unknown_resource" in part.why
+
+
+def test_a_provider_without_any_zone_has_failed(specs: Specs) -> None:
+    (outage,) = [one for one in recordings("scaleway") if one.name == "unknown-zone"]
+    cloud, inner = Scaleway(specs, Access()), httpx.MockTransport(lambda _: outage.reply())
+    with (
+        live_client(lambda: outage.made_on, transport=inner) as http,
+        pytest.raises(ProviderError, match="unknown_resource"),
+    ):
+        list(cloud.fetch(http))
 
 
 def test_the_setting_names_the_zones(specs: Specs) -> None:
