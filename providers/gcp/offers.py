@@ -88,9 +88,7 @@ def machine_offers(
     listed = book.regions()
     for region in regions:
         if region not in listed:
-            detail = (
-                "no part has a price there; GPUBROKER_GCP_REGIONS lists ids (us-central1)"
-            )
+            detail = "no part has a price there; GPUBROKER_GCP_REGIONS lists ids (us-central1)"
             yield rejection(region, Problem("region_not_listed", detail))
     places = [specs.place(NAME, region) for region in listed if not regions or region in regions]
     for machine in machines(specs):
