@@ -15,11 +15,11 @@ Assumed: a commitment is billed as it runs, with nothing upfront: the API does n
          address cost the same with and without one.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
 
 import httpx
 from pydantic import BaseModel, ConfigDict
@@ -204,26 +204,35 @@ class CudoCompute:
 def _sizes(row: _Type) -> Iterator[_Size]:
     """Give the sizes that one host has free now, within the limits of the type."""
     for gpus in GPU_COUNTS:
-        vcpus = max(_least(row.min_vcpu), gpus * VCPUS_PER_GPU)
-        vcpus = max(vcpus, ceil(gpus * (row.min_vcpu_per_gpu or 0)))
-        if row.max_vcpu_per_gpu:
-            vcpus = min(vcpus, int(gpus * row.max_vcpu_per_gpu))
-        memory_gib = max(_least(row.min_memory_gib), gpus * GIB_PER_GPU)
-        if row.max_vcpu_per_memory_gib:
-            memory_gib = max(memory_gib, ceil(vcpus / row.max_vcpu_per_memory_gib))
-        if row.min_vcpu_per_memory_gib:
-            memory_gib = min(memory_gib, int(vcpus / row.min_vcpu_per_memory_gib))
+        size = _size(row, gpus)
         if (
             gpus <= (row.max_gpu_free or 0)
-            and _is_free(vcpus, row.max_vcpu_free)
-            and _is_free(memory_gib, row.max_memory_gib_free)
+            and _least(row.min_vcpu) <= size.vcpus <= gpus * (row.max_vcpu_per_gpu or math.inf)
+            and _is_free(size.vcpus, row.max_vcpu_free)
+            and _is_free(size.memory_gib, row.max_memory_gib_free)
             and _is_free(DISK_GIB, row.max_storage_gib_free)
         ):
-            yield _Size(gpus, vcpus, memory_gib)
+            yield size
+
+
+def _size(row: _Type, gpus: int) -> _Size:
+    """Move the usual size of so many GPUs into the limits of the type, as far as they allow it."""
+    least_gib = _least(row.min_memory_gib)
+    vcpus = max(_least(row.min_vcpu), gpus * VCPUS_PER_GPU)
+    vcpus = max(vcpus, math.ceil(gpus * (row.min_vcpu_per_gpu or 0)))
+    if row.max_vcpu_per_gpu:
+        vcpus = min(vcpus, int(gpus * row.max_vcpu_per_gpu))
+    memory_gib = max(least_gib, gpus * GIB_PER_GPU)
+    if row.max_vcpu_per_memory_gib:
+        memory_gib = max(memory_gib, math.ceil(vcpus / row.max_vcpu_per_memory_gib))
+    if row.min_vcpu_per_memory_gib:
+        memory_gib = max(least_gib, min(memory_gib, int(vcpus / row.min_vcpu_per_memory_gib)))
+        vcpus = max(vcpus, math.ceil(memory_gib * row.min_vcpu_per_memory_gib))
+    return _Size(gpus, vcpus, memory_gib)
 
 
 def _least(stated: float | None) -> int:
-    return ceil(stated or 1)
+    return math.ceil(stated or 1)
 
 
 def _is_free(wanted: int, free: int | None) -> bool:

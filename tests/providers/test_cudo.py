@@ -126,7 +126,22 @@ def test_a_size_is_moved_into_the_limits_of_its_type(specs: Specs) -> None:
     many = offers(only(specs, lambda row: row.update(minVcpuPerGpu=16)))[0].hardware
     assert (many.vcpus, many.host_memory_gib) == (16, 24)
     large = offers(only(specs, lambda row: row.update(minMemoryGib=64)))[0].hardware
-    assert (large.vcpus, large.host_memory_gib) == (12, 48)  # a quarter of a vCPU a GiB at least
+    assert (large.vcpus, large.host_memory_gib) == (16, 64)  # a quarter of a vCPU a GiB at least
+
+
+@pytest.mark.parametrize(
+    ("limits", "gpus"),
+    [
+        ({"maxVcpuPerGpu": 2, "minVcpu": 4}, [2, 4, 8]),  # one GPU may have two cores, of four
+        ({"maxVcpuPerGpu": 12, "minMemoryGib": 64}, [2, 4, 8]),  # one may have 12 cores, of 16
+    ],
+)
+def test_a_size_below_what_its_type_has_at_the_least_is_left_out(
+    specs: Specs, limits: dict[str, JsonValue], gpus: list[int]
+) -> None:
+    found = offers(only(specs, lambda row: row.update({"maxGpuFree": 8} | limits)))
+    firm = [one for one in found if one.price_kind is PriceKind.ON_DEMAND]
+    assert [int(one.hardware.shape.gpu_count) for one in firm] == gpus
 
 
 def test_the_stock_is_that_of_the_data_centre(specs: Specs) -> None:
