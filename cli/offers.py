@@ -136,6 +136,11 @@ def _print(
             f"{', '.join(sorted(examples))} is an example, at invented prices: no plan uses it "
             "unless policy.providers.allow names it"
         )
+    if found.is_ahead:
+        terminal.note(
+            f"ages count from {found.as_of:%Y-%m-%d}, a day to come, as the sheet has a row of it; "
+            "correct that date, or give --as-of"
+        )
     for one in found.no_offers:
         such = "such as " if one.offers > 1 else ""
         terminal.note(f"of the sheet {one.offers:,} {one.reason} ({such}{one.example})")

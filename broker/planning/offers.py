@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from broker.planning.service import PlanningService
 
 
+_ZONES = timedelta(days=1)
+"""How far a date of today may be ahead of our clock, somewhere on earth."""
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """How offers are listed: their order, how many, and of which things one each.
@@ -52,6 +56,7 @@ class OfferSelection:
     `matching` offers were asked for, `listed` of them without the limit. `snapshot` is the hash of
     the catalog, None where nobody asked for it. `no_offers` counts the rows of a price sheet that
     became none, or one that is held back; they are listed by no question but that for what is held.
+    `is_ahead` says that ages count from a day that is yet to come, as a sheet has a row of it.
     """
 
     rows: tuple[OfferRow, ...]
@@ -60,6 +65,7 @@ class OfferSelection:
     as_of: datetime
     snapshot: str | None
     no_offers: tuple["RejectedCount", ...] = ()
+    is_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +139,7 @@ class OfferService:
             as_of=listing.newest_observed_at or now,
             snapshot=self._snapshot(listing) if how.named else None,
             no_offers=no_offers,
+            is_ahead=_is_dated_by_sheet(source) and now > self.clock() + _ZONES,
         )
 
     def status(self, query: OfferQuery | None = None, *, named: bool = False) -> CatalogStatus:
@@ -173,9 +180,8 @@ class OfferService:
             view = self.planning.offers_from_store()  # says that it is empty, and what to do
         else:
             view = self.planning.view(source)
-        of_sheet = source is not None and source.sheet is not None
         listing = listing_of(view.offers, view.quarantined, snapshot=view.snapshot)
-        return listing, view.now, _no_offers(view) if of_sheet else ()
+        return listing, view.now, _no_offers(view) if _is_of_sheet(source) else ()
 
     def _snapshot(self, listing: Listing) -> str:
         """Give the hash of a listing's offers; that of the store is computed once and kept."""
@@ -205,6 +211,14 @@ def open_offers(
 ) -> OfferService:
     """Make the service; it opens what it needs when it needs it."""
     return OfferService(settings, clock, prepare)
+
+
+def _is_of_sheet(source: "CatalogSource | None") -> bool:
+    return source is not None and source.sheet is not None
+
+
+def _is_dated_by_sheet(source: "CatalogSource | None") -> bool:
+    return source is not None and source.sheet is not None and source.as_of is None
 
 
 def _no_offers(view: "CatalogView") -> tuple["RejectedCount", ...]:

@@ -209,6 +209,20 @@ def test_a_sheet_is_listed(gpubroker: Gpubroker, tmp_path: Path) -> None:
     assert (row["instance_type"], row["usd_per_gpu_hour"], row["age_h"]) == ("box", 2.0, 240.0)
 
 
+def test_a_sheet_with_a_date_to_come_is_told_of(gpubroker: Gpubroker, tmp_path: Path) -> None:
+    sheet = tmp_path / "quotes.csv"
+    head = "provider,instance_type,gpu_name,gpu_count,region,on_demand_usd_h,observed_on\n"
+    rows = "acme,box,H100-SXM,8,here,16,2026-05-01\nacme,slip,H100-SXM,8,here,16,2926-05-02\n"
+    sheet.write_text(head + rows)
+    assert (
+        "ages count from 2926-05-02, a day to come"
+        in gpubroker("offers", "--sheet", str(sheet)).err
+    )
+    told = gpubroker("offers", "--sheet", str(sheet), "--as-of", "2026-05-02").err
+    assert "a day to come" not in told
+    assert "of the sheet 1 no offer: dated later (acme: slip in here (row 3))" in told
+
+
 def test_rows_of_a_sheet_that_became_no_offer_are_told(
     gpubroker: Gpubroker, tmp_path: Path
 ) -> None:
