@@ -130,10 +130,34 @@ def test_many_violations_are_cut_in_a_table(
     solved: Solved, gpubroker: Gpubroker, tmp_path: Path
 ) -> None:
     team, sheet = EXAMPLES / "7b-small-team.yaml", write_sheet(tmp_path)
-    ended = gpubroker("verify", str(solved.plan), str(team), "--sheet", str(sheet))
+    later = ("--sheet", str(sheet), "--as-of", "2026-11-20")  # the plan's prices are older
+    ended = gpubroker("verify", str(solved.plan), str(team), *later)
     cut, error, _ = ended.err.splitlines()
     assert cut.endswith(" more; --format json has all")
     assert error.endswith(f" (and {int(cut.split()[0]) + 19} more)")
+
+
+def test_a_sheet_whose_rows_are_all_of_a_later_day_is_not_that_of_a_plan(
+    solved: Solved, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    sheet = str(write_sheet(tmp_path))
+    ended = gpubroker("verify", str(solved.plan), str(solved.workloads), "--sheet", sheet)
+    assert (ended.code, ended.out) == (2, "")
+    assert "dated later (of 2026-11-20, the sheet is read as of" in ended.err
+
+
+def test_quotes_that_came_after_a_plan_do_not_refuse_it(
+    reserving: Solved, gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    text = reserving.workloads.with_name("sheet.csv").read_text()
+    rows = text.splitlines()
+    cells = rows[1].split(",")
+    newer = [cell.replace("2026-", "2027-") if cell.startswith("2026-") else cell for cell in cells]
+    assert newer != cells
+    sheet = write(tmp_path / "sheet.csv", "\n".join([*rows, ",".join(newer)]) + "\n")
+    options = ("verify", str(reserving.plan), str(reserving.workloads), "--sheet", str(sheet))
+    ended = gpubroker(*options)
+    assert (ended.code, ended.err) == (0, "")
 
 
 def test_a_plan_is_refused_over_another_catalog(
