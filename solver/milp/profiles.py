@@ -12,13 +12,21 @@ from solver.milp.churn import staying, weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.fleets import rates_of
 from solver.milp.min_up import steady_services
-from solver.milp.sets import Configuration, served_as
+from solver.milp.sets import Configuration, Configurations, served_as
 from solver.milp.shares import spread_services
 from solver.milp.zones import spread_places
 
 _NOWHERE: frozenset[str] = frozenset()
 _MARKETS = frozenset({"True", "False"})
 _Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """What keeping weights for an hour costs at least and at most, for replicas that are alike."""
+
+    least_usd: Decimal
+    most_usd: Decimal
 
 
 @dataclass(slots=True)
@@ -32,6 +40,9 @@ class _Profile:
     committed: list[Offer] = field(default_factory=list)
     serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
+    storage: dict[_Key, dict[Configuration, _Storage]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     outliving: set[str] = field(default_factory=set)
     cloud: str = ""
     steady: frozenset[str] = frozenset()
@@ -97,9 +108,12 @@ def _profiles(case: Case) -> dict[str, _Profile]:
                 profiles[offer.machine].outliving.add(offer.key)
     steady = steady_services(case)
     spread, zones = spread_services(case), spread_places(case)
+    configurations = Configurations()
     for serving in case.serving:
         served = (*_served_as(serving), str(serving.on_spot))
         profiles[serving.machine].serving[served].append(serving)
+        alike = profiles[serving.machine].storage[served[:-1]]
+        _add_storage(alike, configurations.of(serving.candidate), serving.storage_usd_per_hour)
         if serving.service in spread:
             profiles[serving.machine].cloud = zones[serving.machine]
         profiles[serving.machine].steady = steady
@@ -107,6 +121,13 @@ def _profiles(case: Case) -> dict[str, _Profile]:
         done = (training.run, str(training.candidate.on_spot))
         profiles[training.machine].training[done].append(training)
     return profiles
+
+
+def _add_storage(
+    alike: dict[Configuration, _Storage], configuration: Configuration, usd: Decimal
+) -> None:
+    known = alike.get(configuration, _Storage(usd, usd))
+    alike[configuration] = _Storage(min(known.least_usd, usd), max(known.most_usd, usd))
 
 
 def _served_as(option: ServingOption) -> _Key:
@@ -176,20 +197,11 @@ def _copies(better: _Profile, worse: _Profile) -> int:
 def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:
     """Bound what keeping weights costs more an hour there, for all that one node here can hold."""
     more = Decimal(0)
-    for key, options in worse.serving.items():
-        there = [
-            one
-            for market in ("True", "False")
-            for one in better.serving.get((*key[:-1], market), [])
-        ]
-        for other in options:
-            alike = [
-                one.storage_usd_per_hour - other.storage_usd_per_hour
-                for one in there
-                if Configuration.of(one.candidate) == Configuration.of(other.candidate)
-            ]
-            held = worse.gpus // other.candidate.gpus
-            more = max(more, held * max(alike, default=Decimal(0)))
+    for key, here in worse.storage.items():
+        there = better.storage.get(key, {})
+        for alike in here.keys() & there.keys():
+            held = int(worse.gpus // alike.gpus)
+            more = max(more, held * (there[alike].most_usd - here[alike].least_usd))
     return more
 
 
