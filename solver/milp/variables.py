@@ -254,13 +254,14 @@ class _Sizes:
         return upper
 
     def handed_over(self) -> Floats:
-        pairs = stayers(self.sets)
-        upper = np.zeros((len(pairs), most_classes(self.sets)))
-        for number, (group, handover) in enumerate(pairs):
-            load = self.sets.handovers[handover].load_requests_per_s
-            rates = self.sets.groups[group].rates
-            upper[number, : len(load)] = np.where(np.array(rates) > 0, load, 0.0)
-        return upper
+        pairs = np.array(stayers(self.sets), dtype=np.int64).reshape(-1, 2)
+        able = np.zeros((self.groups, most_classes(self.sets)))
+        for number, group in enumerate(self.sets.groups):
+            able[number, : len(group.rates)] = np.array(group.rates) > 0
+        load = np.zeros((len(self.sets.handovers), most_classes(self.sets)))
+        for number, one in enumerate(self.sets.handovers):
+            load[number, : len(one.load_requests_per_s)] = one.load_requests_per_s
+        return np.asarray(able[pairs[:, 0]] * load[pairs[:, 1]])
 
     def nodes(self, *, on_spot: bool) -> Floats:
         upper = np.zeros((self.machines, self.periods))

@@ -1,5 +1,9 @@
 """No request waits for a replica that has just been started."""
 
+from collections import defaultdict
+
+import numpy as np
+
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
 from solver.milp.variables import Columns, stayers
@@ -17,15 +21,15 @@ def handover_load(sets: Sets, columns: Columns) -> Rows:
     """
     keys: list[tuple[object, ...]] = []
     parts: list[Entries] = []
-    row_of: dict[tuple[int, int], int] = {}
-    for number, one in enumerate(sets.handovers):
-        for size_class, load in enumerate(one.load_requests_per_s):
-            if load > 0:
-                row_of[number, size_class] = len(keys)
-                keys.append((number, size_class))
+    pairs_of: dict[int, list[int]] = defaultdict(list)
     for number, (_, handover) in enumerate(stayers(sets)):
-        for size_class, load in enumerate(sets.handovers[handover].load_requests_per_s):
-            if load > 0:
-                carried = columns.handover_requests_per_s.at(number, size_class)
-                parts.append(entries(row_of[handover, size_class], carried, 1 / load))
+        pairs_of[handover].append(number)
+    for handover, one in enumerate(sets.handovers):
+        loads = np.array(one.load_requests_per_s)
+        asked = np.flatnonzero(loads > 0)
+        row = len(keys) + np.arange(len(asked))
+        keys.extend((handover, size_class) for size_class in asked.tolist())
+        pairs = np.array(pairs_of[handover], dtype=np.int64)
+        carried = columns.handover_requests_per_s.at(pairs[:, None], asked)
+        parts.append(entries(row, carried, 1 / loads[asked]))
     return rows_of("handover_load", keys, parts, lower=1.0)

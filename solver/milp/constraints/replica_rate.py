@@ -1,5 +1,7 @@
 """Replicas answer no faster than sizing says."""
 
+from collections import defaultdict
+
 import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, rows_of
@@ -19,6 +21,9 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
     bound is 0). Replicas on both sides.
     """
     periods = np.arange(len(sets.periods))
+    groups_of: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for group, one in enumerate(sets.groups):
+        groups_of[one.kind, one.on_spot].append(group)
     keys: list[tuple[object, ...]] = []
     parts: list[Entries] = []
     for number, (at, on_spot) in enumerate(routed_sides(sets)):
@@ -29,10 +34,9 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
             if rate > 0:
                 route = columns.routed_requests_per_s.at(number, size_class, periods)
                 parts.append(entries(row, route, 1 / rate))
-        for group, one in enumerate(sets.groups):
-            if (one.kind, one.on_spot) == (at, on_spot):
-                position, column, up = replicas_at(sets, columns, group, periods)
-                parts.append(entries(row[position], column, -up))
+        for group in groups_of[at, on_spot]:
+            position, column, up = replicas_at(sets, columns, group, periods)
+            parts.append(entries(row[position], column, -up))
         spare = sets.demands[kind.demand].spares(kind.gpus)
         if spare and not on_spot:
             used = columns.kind_used.at(np.full_like(periods, at))
