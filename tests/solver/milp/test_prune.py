@@ -6,6 +6,7 @@ machines are compared. Each case is also solved with and without pruning: the co
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from prune_cases import box, demand, machines_left, names_left, pruned, served
@@ -305,3 +306,18 @@ def test_of_two_models_that_may_answer_the_faster_stays(order: int) -> None:
     found = optimize(both, EXACT)
     assert no_dearer(float(found.total_usd), 24 * 4.0)
     assert no_dearer(float(found.bound_usd), 24 * 4.0)
+
+
+@pytest.mark.parametrize(
+    ("more_usd", "left"), [("0.05", {CHEAP}), ("0.06", {CHEAP, DEAR})], ids=["as much", "more"]
+)
+def test_a_dearer_machine_stays_where_weights_are_kept_for_less(
+    more_usd: str, left: set[str]
+) -> None:
+    # A node holds two replicas, so what keeping the weights of each costs more counts twice.
+    cheap, dear = box("cheap", "2"), box("dear", "2.1")
+    options = [
+        replace(serving(cheap, [3]), storage_usd_per_hour=Decimal("0.01") + Decimal(more_usd)),
+        replace(serving(dear, [3]), storage_usd_per_hour=Decimal("0.01")),
+    ]
+    assert machines_left(demand([cheap, dear], options)) == left
