@@ -23,6 +23,7 @@ from broker.domain.explanation import (
     UsdRange,
     WhyNot,
 )
+from broker.domain.plan import Status
 from broker.reports.layout import printable
 
 CENT = Decimal("0.01")
@@ -78,12 +79,10 @@ def range_words(between: UsdRange) -> str:
 
 def _heading(explanation: Explanation) -> Text:
     text = Text("Explanation", style="bold")
-    total = f"total {explanation.total_usd:,.2f} USD, " if explanation.total_usd else ""
-    text.append(
-        f"  of a plan that is {explanation.status.value}, {total}"
-        f"catalog {explanation.snapshot[:12]}",
-        style="not bold",
-    )
+    total = f", total {explanation.total_usd:,.2f} USD" if explanation.total_usd else ""
+    is_plan = explanation.status is not Status.INFEASIBLE
+    of = f"of a plan that is {explanation.status.value}" if is_plan else "of why there is no plan"
+    text.append(f"  {of}{total}, catalog {explanation.snapshot[:12]}", style="not bold")
     return text
 
 

@@ -244,12 +244,25 @@ def test_a_file_without_a_plan_is_told_what_to_ask_and_what_to_relax(tmp_path: P
     planned(tmp_path, RENTED, more="quotas: [{provider: aws, gpus: 1}]")
     refused = explain_in(tmp_path)
     assert refused.code == 2
+    assert "no purchase meets every rule" in refused.err
     assert "--relax" in refused.err
     page = explain_in(tmp_path, "--relax", form="table")
     assert page.code == 0
+    assert page.out.startswith("Explanation  of why there is no plan, catalog ")
     assert "\n  quotas[0].gpus 1 " in page.out
     assert f"1 → {most} ({most - 1} is not enough)" in page.out
     assert max(map(len, page.out.splitlines())) <= 80
+
+
+def test_a_file_whose_time_was_up_is_not_called_infeasible(tmp_path: Path) -> None:
+    told = planned(tmp_path, RENTED, more="quotas: [{provider: aws, gpus: 1}]").model_copy(
+        update={"gap_fraction": 1.0}
+    )
+    (tmp_path / "plan.json").write_text(told.model_dump_json(by_alias=True))
+    refused = explain_in(tmp_path)
+    assert refused.code == 2
+    assert "the time was up before one was found, or proven not to exist" in refused.err
+    assert "a longer --time-limit, or ask" in refused.err
 
 
 @pytest.mark.parametrize(

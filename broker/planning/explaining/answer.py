@@ -66,9 +66,12 @@ def explain_plan(
 def _check_asked(plan: Plan, asked: Asked) -> None:
     is_infeasible = plan.status is Status.INFEASIBLE
     if is_infeasible and not asked.relax:
+        undecided = "the time was up before one was found, or proven not to exist"
+        why = undecided if plan.is_undecided else "no purchase meets every rule"
+        longer = "make it again with a longer --time-limit, or " if plan.is_undecided else ""
         raise ConfigurationError(
-            "there is no plan in this file: no purchase meets every rule",
-            hint="ask what would let one exist: gpubroker explain PLAN --relax",
+            f"there is no plan in this file: {why}",
+            hint=f"{longer}ask what would let one exist: gpubroker explain PLAN --relax",
         )
     if asked.relax and not is_infeasible:
         raise ConfigurationError(
