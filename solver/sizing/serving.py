@@ -26,6 +26,7 @@ from solver.sizing.serving_facts import Replica, Split, fits_stack, step_facts
 from solver.sizing.serving_layouts import Choice, splits
 from solver.sizing.serving_memory import Room, room, sequence_gib
 from solver.sizing.serving_rate import (
+    IDLE_SEQUENCES,
     Demand,
     Limits,
     Operation,
@@ -35,7 +36,6 @@ from solver.sizing.serving_rate import (
 )
 from solver.sizing.serving_trust import Trust, serving_trust
 
-_IDLE_SEQUENCES = 0.01
 _NOTHING = ClassRate(requests_per_s=0, concurrency=0, ttft_s=0, tpot_s=0)
 _TIGHT = 16
 """Fewer sequences than this leave nothing for bursts or another engine's reserve."""
@@ -267,7 +267,7 @@ def demand_of(
 
 
 def _idle(demand: Demand, limits: Limits, pessimism: Pessimism) -> Operation:
-    return operation(demand, mean_sequences=_IDLE_SEQUENCES, limits=limits, pessimism=pessimism)
+    return operation(demand, mean_sequences=IDLE_SEQUENCES, limits=limits, pessimism=pessimism)
 
 
 def _miss(setting: Setting, *, size: SizeClass, idle: Operation) -> tuple[str, str]:

@@ -23,6 +23,9 @@ from solver.sizing.queueing import residual_s, sequences_at, wait_s
 from solver.sizing.roofline import StepCosts, felt_step, mean_step, step
 from solver.sizing.serving_facts import Number
 
+IDLE_SEQUENCES = 1e-7
+"""So few decode at a time that hardly any request meets another one, however short its answer."""
+
 _LEAST_SEQUENCES = 0.01
 _GRID = 256
 _GRIDS = 2
@@ -149,7 +152,19 @@ def wait_of(
 
 def largest_operation(demand: Demand, *, limits: Limits, pessimism: Pessimism) -> Operation | None:
     """Find the largest rate that keeps every limit; None where not even one request does."""
-    low, high = math.log(_LEAST_SEQUENCES), math.log(constants.MAX_SEQUENCES)
+    ranges = ((_LEAST_SEQUENCES, constants.MAX_SEQUENCES), (IDLE_SEQUENCES, _LEAST_SEQUENCES))
+    for least, most in ranges:  # of long prompts with short answers, few decode at a time
+        logs = math.log(least), math.log(most)
+        best = _largest_between(*logs, demand=demand, limits=limits, pessimism=pessimism)
+        if best is not None:
+            return best
+    return None
+
+
+def _largest_between(
+    low: float, high: float, *, demand: Demand, limits: Limits, pessimism: Pessimism
+) -> Operation | None:
+    """Search between two logarithms of N."""
     best: Operation | None = None
     for _ in range(_GRIDS):
         points = np.linspace(low, high, _GRID)

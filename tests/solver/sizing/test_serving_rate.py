@@ -5,6 +5,7 @@ import pytest
 from solver.sizing.queueing import sequences_at
 from solver.sizing.roofline import StepCosts, mean_step
 from solver.sizing.serving_rate import (
+    IDLE_SEQUENCES,
     Demand,
     Limits,
     Pessimism,
@@ -147,3 +148,21 @@ def test_a_rarer_exception_costs_rate() -> None:
         rates.append(best.requests_per_s)
     assert rates == sorted(rates, reverse=True)
     assert rates[0] > rates[-1]
+
+
+def test_a_prompt_of_many_seconds_with_a_short_answer_is_served_now_and_then() -> None:
+    # 20 s of prompt and two steps of 12 ms: with one in a hundred decoding, prompts are the load.
+    demand = demand_of(inputs=1_000_000, outputs=2)
+    rates = []
+    for ttft_s in (25, 30, 60, 600):
+        limits = limits_of(ttft_s=ttft_s, tpot_s=60)
+        best = largest_operation(demand, limits=limits, pessimism=NEUTRAL)
+        assert best is not None
+        assert keeps(best, demand=demand, limits=limits)
+        rates.append(best.requests_per_s)
+    assert rates == sorted(rates)
+    assert 0 < rates[0] < rates[-1] < 1 / 20
+    late = limits_of(ttft_s=20, tpot_s=60)
+    assert largest_operation(demand, limits=late, pessimism=NEUTRAL) is None
+    idle = operation(demand, mean_sequences=IDLE_SEQUENCES, limits=late, pessimism=NEUTRAL)
+    assert idle.ttft_s == pytest.approx(own_prompt_s(COSTS, 0, 1_000_000), rel=1e-3)
