@@ -19,7 +19,7 @@ from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import search
 from solver.milp.pairs import ways_by_demand
 from solver.milp.program import Program, to_proto
-from solver.milp.sets import Floats
+from solver.milp.sets import Floats, Sets
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.variables import Block, Columns
 
@@ -68,12 +68,17 @@ def _searched(
     program: Program, limits: Limits, enough_usd: float, clock: Monotonic
 ) -> list[Floats]:
     """Search with a few seeds; give the plans, the cheapest first."""
-    is_large = len(program.sets.groups) > _MANY_GROUPS
-    seeds = range(limits.seed, limits.seed + (_SEARCHES if is_large else 1))
+    seeds = range(limits.seed, limits.seed + (_SEARCHES if _is_wide(program.sets) else 1))
     ends_at = clock() + limits.time_limit_s
     plans = _plans(program, seeds, ends_at, enough_usd=enough_usd, clock=clock)
     cost = program.cost
     return sorted(plans, key=lambda values: float(cost @ values))
+
+
+def _is_wide(sets: Sets) -> bool:
+    """Say whether there is much to choose from: many groups, or fleets in blocks of many sizes."""
+    in_nodes = any(max(one.block_sizes, default=0) > 1 for one in sets.kinds)
+    return in_nodes or len(sets.groups) > _MANY_GROUPS
 
 
 def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[Floats]:

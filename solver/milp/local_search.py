@@ -33,6 +33,9 @@ _RUNS_ONLY = 0.3
 _PART_ONLY = 0.6
 _ONE_MACHINE = 0.1
 _MOST_OF_A_MACHINE = 4
+_TOGETHER = (0, 0, 1, 2, 3, 7)
+_PARTS = (1, 1, 2, 3, 5, 8)
+"""How many more blocks are placed at once, and how many are moved: up to those of a node."""
 
 
 def search(
@@ -125,7 +128,7 @@ def _step(bench: Bench, hopes: dict[int, list[Way]], draw: random.Random) -> boo
         bench.undo(run)
     jobs = [(0, demand) for demand in demands] + [(1, run) for run in runs]
     draw.shuffle(jobs)
-    skips = draw.choice((0, 0, 1, 2))
+    skips = draw.choice(_TOGETHER)
     most = draw.choice(_NOISE)
     noise = (lambda: 1 + most * draw.random()) if most else None
     return all(
@@ -160,7 +163,7 @@ def _move_part(bench: Bench, demand: int, draw: random.Random) -> bool:
     demand = draw.choice(bench.pools(demand))
     groups = bench.draft.groups[demand]
     first = draw.randrange(len(groups))
-    last = min(len(groups), first + draw.choice((1, 1, 2, 3, 5)))
+    last = min(len(groups), first + draw.choice(_PARTS))
     return bench.move(
         demand, slice(first, last), draw.choice(bench.members[bench.draft.kinds[demand]])
     )
