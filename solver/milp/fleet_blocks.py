@@ -9,7 +9,7 @@ def cut_fleet(replicas: int, per_node: int, most_blocks: int = MOST_BLOCKS) -> t
 
     As many as there are blocks for are single replicas: the last ones, which come and go most. The
     first are whole nodes, or pairs where one replica fills a node; where even so there were too
-    many, they have several nodes each, and half of the blocks are single replicas.
+    many, they have several nodes each, and about a quarter of the blocks are single replicas.
     """
     if replicas <= most_blocks:
         return (1,) * replicas
@@ -17,8 +17,9 @@ def cut_fleet(replicas: int, per_node: int, most_blocks: int = MOST_BLOCKS) -> t
     while node > most_blocks // 2:
         node //= 2
     step = max(2, node)
-    single = max((most_blocks * step - replicas) // (step - 1), most_blocks // 2)
+    single = max((most_blocks * step - replicas) // (step - 1), most_blocks // 4)
     single -= (single - replicas) % node
+    single = single if single > 0 else single + node
     nodes = (replicas - single) // node
     blocks = min(nodes, most_blocks - single)
     each, more = divmod(nodes, blocks)

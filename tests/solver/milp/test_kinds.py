@@ -132,7 +132,7 @@ def test_a_large_fleet_is_cut_into_whole_nodes_and_single_replicas(
         (30, 8, [8] + [1] * 22),
         (40, 8, [8] * 3 + [1] * 16),
         (30, 1, [2] * 6 + [1] * 18),
-        (47, 1, [3] * 11 + [2] + [1] * 12),
+        (47, 1, [3] * 5 + [2] * 13 + [1] * 6),
         (1000, 8, [64] * 12 + [56] * 4 + [1] * 8),
         (60, 32, [8] * 6 + [1] * 12),
     ],
@@ -158,10 +158,10 @@ def test_whole_nodes_are_those_of_the_largest_machine() -> None:
 
 
 def test_blocks_are_smaller_where_the_machines_could_not_hold_them() -> None:
-    # Of 40 replicas on nodes of 1 GPU, single ones fill what blocks of 3 and 2 leave of a machine.
-    assert block_sizes(fleet(40, *_few([3] * 14))) == [3] * 4 + [2] * 8 + [1] * 12
-    assert block_sizes(fleet(40, *_few([3] * 3 + [2] * 16))) == [1] * 40
-    assert block_sizes(fleet(40, *_few([3] * 7 + [2] * 10))) == [3] * 4 + [2] * 8 + [1] * 12
+    # Of 40 replicas on nodes of 1 GPU, single ones fill what blocks of 2 leave of a machine.
+    assert block_sizes(fleet(40, *_few([4] * 14))) == [2] * 16 + [1] * 8
+    assert block_sizes(fleet(40, *_few([3] * 8 + [2] * 8))) == [2] * 16 + [1] * 8
+    assert block_sizes(fleet(40, *_few([3] * 14))) == [1] * 40
     assert block_sizes(fleet(40, *_few([1] * 40))) == [1] * 40
 
 
