@@ -8,7 +8,7 @@ def cut_fleet(replicas: int, per_node: int, most_blocks: int = MOST_BLOCKS) -> t
     """Cut so many replicas into blocks, the first ones up first; `per_node` fill a node.
 
     As many as there are blocks for are single replicas: the last ones, which come and go most. The
-    first are whole nodes, or pairs where one replica fills a node; where even so there were too
+    first are whole nodes, or a few replicas where one fills a node; where even so there were too
     many, they have several nodes each, and about a quarter of the blocks are single replicas.
     """
     if replicas <= most_blocks:
@@ -17,6 +17,7 @@ def cut_fleet(replicas: int, per_node: int, most_blocks: int = MOST_BLOCKS) -> t
     while node > most_blocks // 2:
         node //= 2
     step = max(2, node)
+    # The most for which single + (replicas - single) / step are no more than all blocks.
     single = max((most_blocks * step - replicas) // (step - 1), most_blocks // 4)
     single -= (single - replicas) % node
     single = single if single > 0 else single + node
