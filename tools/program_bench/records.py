@@ -126,10 +126,7 @@ class Row(BaseModel):
 
 
 def marks(points: Sequence[Point]) -> dict[str, float | None]:
-    """Find when the first plan was there, and when each gap was reached.
-
-    A search that tells only its end has one point: then these are the end's seconds, at the latest.
-    """
+    """Find when the first plan was there, and when each gap was reached."""
     names = ("to_5", "to_3", "to_1", "to_0_5", "to_0_1")
     found = {
         name: next((one.seconds for one in points if one.gap <= gap + 1e-9), None)

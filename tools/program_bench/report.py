@@ -19,8 +19,8 @@ costs of a change) is told in the modules there, and is left out or stands for a
 of a week and shares of a provider are in where a run says so.
 
 The gap is (plan − bound) / plan: no plan under the same rules costs less than the bound. Seconds
-are those of the search, without making the instance; each is the first moment at which the search
-is known to have been so far, which is its end where it told nothing in between. *Checked* says
+are those of the search, without making the instance; each is the first moment at which it told of
+such a gap; rows of a bench that heard of the end alone have that everywhere. *Checked* says
 whether the plan passed the independent check. *Load* is the machine's when a run began: above its
 number of cores, others ran beside it.
 """

@@ -1,12 +1,14 @@
 """One run in a process of its own: make the instance, solve it, have the plan checked."""
 
 import json
+import math
 import os
 import platform
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
@@ -30,6 +32,7 @@ from broker.planning.planner import Catalog, checked_plan
 from solver.milp.optimize import optimize
 from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
+from solver.milp.watch import Watch
 
 _KIB_PER_MIB = 1024
 EXTRAS = (
@@ -99,16 +102,18 @@ def run_here(asked: Asked, wishes: Wishes) -> Measured:
     begun = time.perf_counter()
     case = case_of(generate(asked.size, asked.seed, replace(wishes, scale=asked.scale)), wishes)
     made = time.perf_counter()
-    optimum = optimize(case, Limits(asked.gap, asked.time_limit_s))
-    solve_s = time.perf_counter() - made
+    told: list[Point] = []
+    watch = Watch(lambda best, bound: told.append(Point(_since(made), best, bound)))
+    optimum = optimize(case, Limits(asked.gap, asked.time_limit_s), watch=watch)
+    solve_s = _since(made)
     peak_kib = sum(
         resource.getrusage(who).ru_maxrss
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     return Measured(
         status=optimum.status.value,
-        points=list(_points(optimum, solve_s)),
-        solve_s=round(solve_s, 2),
+        points=list(_points(optimum, told, solve_s)),
+        solve_s=solve_s,
         instance_s=round(made - begun, 2),
         peak_mib=peak_kib // _KIB_PER_MIB,
         verified=verdict(case, optimum, asked),
@@ -132,11 +137,15 @@ def verdict(case: Case, optimum: Optimum, asked: Asked) -> str:
     return "yes"
 
 
-def _points(optimum: Optimum, solve_s: float) -> tuple[Point, ...]:
-    """Give what the search told: today its end alone."""
-    if optimum.status is Status.INFEASIBLE:
-        return ()
-    return (Point(round(solve_s, 2), float(optimum.total_usd), float(optimum.bound_usd)),)
+def _since(begun: float) -> float:
+    return round(time.perf_counter() - begun, 2)
+
+
+def _points(optimum: Optimum, told: Sequence[Point], solve_s: float) -> Iterator[Point]:
+    """Give what the search told while it had a plan, and its end, as the plan says it."""
+    if optimum.status is not Status.INFEASIBLE:
+        yield from (one for one in told if math.isfinite(one.usd))
+        yield Point(solve_s, float(optimum.total_usd), float(optimum.bound_usd))
 
 
 def _row(asked: Asked, here: Circumstances, measured: Measured | None, status: str) -> Row:
