@@ -11,7 +11,8 @@
 #   make bench-peers our plan beside other ways to buy (docs/benchmarks/peers.md), up to an hour:
 #                    INSTANCES="company small:5" for some, AGAIN=1, PLANS=folder to keep the plans
 #   make bench-one   one generated instance: SIZE=small|medium|large|huge SEED=n, also SCALE=8,
-#                    GAP=0.01, TIME=600 (seconds), AGAIN=1; a run that is known is not done again
+#                    GAP=0.01, TIME=600 (seconds), AGAIN=1; a run that is known is not done again;
+#                    MOVED=0.03 moves prices, KNOWN=300 begins from a plan of so many seconds before
 #   make docs        write the generated parts of the docs anew
 #   make lock        resolve requirements.lock and the pins of the interop check anew (needs uv)
 
@@ -60,7 +61,8 @@ bench: $(READY)
 
 bench-one: $(READY)
 	@$(ONE) $(SIZE) --seed $(SEED) $(if $(SCALE),--scale $(SCALE)) $(if $(GAP),--gap $(GAP)) \
-		$(if $(TIME),--time-limit $(TIME))
+		$(if $(TIME),--time-limit $(TIME)) $(if $(MOVED),--prices-moved $(MOVED)) \
+		$(if $(KNOWN),--known-plan-s $(KNOWN))
 
 bench-peers: $(READY)
 	@$(PEERS) $(INSTANCES)

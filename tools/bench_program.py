@@ -3,6 +3,7 @@
     python tools/bench_program.py small --seed 5
     python tools/bench_program.py small --seed 5 --scale 8 --again
     python tools/bench_program.py medium --seed 2 --gap 0.03 --time-limit 600 --size-classes 4
+    python tools/bench_program.py medium --prices-moved 0.03 --known-plan-s 300 --time-limit 100
 
 Each run is a row of docs/benchmarks/program.csv, from which docs/benchmarks/program.md is written.
 A run that this version of the program has a row of is not done again, unless --again says so. A
@@ -83,6 +84,13 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--blocks", action="store_true", help="weeks are sold as capacity blocks")
     parser.add_argument(
         "--provider-shares", action="store_true", help="services are spread over providers"
+    )
+    parser.add_argument("--prices-moved", type=float, default=0.0, help="by up to such a share")
+    parser.add_argument(
+        "--known-plan-s",
+        type=float,
+        default=0.0,
+        help="seconds for a plan at the prices before, from which the search begins",
     )
     for name in ("offers", "services", "jobs", "hours"):
         parser.add_argument(f"--{name}", type=int, help="instead of those of the size")

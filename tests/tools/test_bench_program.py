@@ -7,6 +7,7 @@ from pathlib import Path
 
 import bench_program
 import pytest
+from program_bench import run
 from program_bench.case import case_of
 from program_bench.generate import generate
 from program_bench.goals import default_ends
@@ -25,8 +26,12 @@ from program_bench.report import PAGE, page_of
 from program_bench.run import extras_of, run_here, verdict
 from program_bench.wishes import Wishes
 
+from broker.domain.case import Case
 from solver.milp.optimize import optimize
+from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
+from solver.milp.start import NOWHERE
+from solver.milp.watch import Watch
 
 LITTLE = Wishes(offers=25, services=1, jobs=0, hours=24)
 ASKED = Asked("small", 3, 1.0, 20.0, 0.05)
@@ -76,6 +81,28 @@ def test_a_run_is_measured_and_its_plan_checked() -> None:
         assert 0 < one.seconds <= later.seconds
         assert one.usd >= later.usd * (1 - 1e-6)
     assert told.peak_mib > 50
+
+
+def test_a_run_may_begin_from_the_plan_before_prices_moved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    def told(case: Case, limits: Limits, watch: Watch | None = None) -> Optimum:
+        asked.append((case, limits))
+        return optimize(case, limits, watch=watch)
+
+    monkeypatch.setattr(run, "optimize", told)
+    moved = replace(LITTLE, prices_moved=0.03)
+    assert run_here(ASKED, replace(moved, known_plan_s=7.0)).verified == "yes"
+    (before, before_that), (case, limits) = asked
+    assert (before_that.start, before_that.time_limit_s) == (NOWHERE, 7.0)
+    assert limits.start.kinds <= {
+        (one.service, one.user_region, one.machine, one.candidate.id) for one in case.serving
+    }
+    assert limits.start.kinds
+    assert {one.key for one in before.offers} == {one.key for one in case.offers}
+    assert before.offers != case.offers
 
 
 def test_a_plan_that_breaks_a_rule_is_told() -> None:

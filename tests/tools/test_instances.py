@@ -90,10 +90,24 @@ def test_an_instance_is_still_what_it_was() -> None:
         (Wishes(quota_factor=0.5), {"quota"}),
         (Wishes(window_factor=0.7), {"Job.deadline"}),
         (Wishes(data_sets=True), {"Job.data_tb"}),
+        (Wishes(prices_moved=0.03), {"od", "sp", "plan_upfront", "plan_hourly"}),
     ],
 )
 def test_a_wish_changes_nothing_else(wishes: Wishes, changed: set[str]) -> None:
     assert all_differences(generate("small", 1), generate("small", 1, wishes)) == changed
+
+
+def test_prices_move_by_a_share_at_most() -> None:
+    inst, moved = generate("small", 1), generate("small", 1, Wishes(prices_moved=0.03))
+    sold = np.isfinite(inst.sp)
+    assert np.array_equal(sold, np.isfinite(moved.sp))
+    for shares in (moved.od / inst.od, moved.sp[sold] / inst.sp[sold]):
+        assert 0.97 <= shares.min() < 0.975
+        assert 1.025 < shares.max() <= 1.03
+    paid = (inst.plan_upfront > 0) & (inst.plan_hourly > 0)
+    assert paid.any()
+    upfront = moved.plan_upfront[paid] / inst.plan_upfront[paid]
+    assert upfront == pytest.approx(moved.plan_hourly[paid] / inst.plan_hourly[paid])
 
 
 def test_services_have_as_many_size_classes_as_are_wished() -> None:

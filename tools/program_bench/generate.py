@@ -14,8 +14,8 @@ from program_bench.wishes import PLAIN, Wishes
 
 _BIG_NODE = 8
 _DATA_TB = (1.0, 5.0, 20.0, 50.0)
-_OF_DATA = 1
-"""Beside the seed, so that data sets change nothing else that is drawn."""
+_OF_DATA, _OF_PRICES = 1, 2
+"""Beside the seed, so that data sets and moved prices change nothing else that is drawn."""
 
 
 def generate(name: str, seed: int, wishes: Wishes = PLAIN) -> Instance:
@@ -34,6 +34,9 @@ def generate(name: str, seed: int, wishes: Wishes = PLAIN) -> Instance:
         draw = np.random.default_rng([seed, *size, _OF_DATA])
         for job in inst.jobs:
             job.data_tb = float(draw.choice(_DATA_TB))
+    if wishes.prices_moved:
+        draw = np.random.default_rng([seed, *size, _OF_PRICES])
+        _move_prices(draw, inst, wishes.prices_moved)
     return inst
 
 
@@ -54,3 +57,12 @@ def _own(rng: np.random.Generator, inst: Instance) -> None:
         count = max(1, min(len(big), len(inst.services) // 5))
         for offer in rng.choice(big, count, replace=False):
             inst.owned[offer] = int(rng.integers(1, 5))
+
+
+def _move_prices(rng: np.random.Generator, inst: Instance, most: float) -> None:
+    """Move each price by a share; both parts of a reservation by the same one."""
+    inst.od, inst.sp = (
+        one * rng.uniform(1 - most, 1 + most, len(one)) for one in (inst.od, inst.sp)
+    )
+    share = rng.uniform(1 - most, 1 + most, len(inst.plan_hourly))
+    inst.plan_upfront, inst.plan_hourly = inst.plan_upfront * share, inst.plan_hourly * share

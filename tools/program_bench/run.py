@@ -26,12 +26,14 @@ from pydantic import ValidationError
 from broker.domain.case import Case
 from broker.domain.errors import BrokerError
 from broker.domain.plan import SolveSettings, Status
+from broker.planning.bare_plan import bare_plan
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved
 from broker.planning.planner import Catalog, checked_plan
 from solver.milp.optimize import optimize
 from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
+from solver.milp.start import NOWHERE, Start
 from solver.milp.watch import Watch
 
 _KIB_PER_MIB = 1024
@@ -42,6 +44,8 @@ EXTRAS = (
     "data_sets",
     "blocks",
     "provider_shares",
+    "prices_moved",
+    "known_plan_s",
     "offers",
     "services",
     "jobs",
@@ -100,11 +104,13 @@ def run_apart(asked: Asked, wishes: Wishes, program: str, today: date) -> Row:
 def run_here(asked: Asked, wishes: Wishes) -> Measured:
     """Make the instance, solve it, and check the plan."""
     begun = time.perf_counter()
-    case = case_of(generate(asked.size, asked.seed, replace(wishes, scale=asked.scale)), wishes)
+    wishes = replace(wishes, scale=asked.scale)
+    case = _case(asked, wishes)
+    limits = Limits(asked.gap, asked.time_limit_s, start=_start(asked, wishes))
     made = time.perf_counter()
     told: list[Point] = []
     watch = Watch(lambda best, bound: told.append(Point(_since(made), best, bound)))
-    optimum = optimize(case, Limits(asked.gap, asked.time_limit_s), watch=watch)
+    optimum = optimize(case, limits, watch=watch)
     solve_s = _since(made)
     peak_kib = sum(
         resource.getrusage(who).ru_maxrss
@@ -120,6 +126,18 @@ def run_here(asked: Asked, wishes: Wishes) -> Measured:
         offers=len(case.offers),
         options=len(case.serving) + len(case.training),
     )
+
+
+def _case(asked: Asked, wishes: Wishes) -> Case:
+    return case_of(generate(asked.size, asked.seed, wishes), wishes)
+
+
+def _start(asked: Asked, wishes: Wishes) -> Start:
+    """Plan before the prices moved, where the search is to begin from such a plan."""
+    if not wishes.known_plan_s:
+        return NOWHERE
+    case = _case(asked, replace(wishes, prices_moved=0.0))
+    return Start.of(bare_plan(optimize(case, Limits(asked.gap, wishes.known_plan_s)), case))
 
 
 def verdict(case: Case, optimum: Optimum, asked: Asked) -> str:
