@@ -18,6 +18,7 @@ Quirks: a filter with a wrong name is ignored, so every row is checked again her
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -55,6 +56,8 @@ BILLING_STEP_S = 1.0
 _MIB_PER_GIB = 1024
 _MB_PER_GIB = 2**30 / 10**6
 _HOURS_PER_DAY = 24
+_LONGEST_S = 10 * 365 * 86_400.0
+"""A host that names a later day names none."""
 _COUNTRY = re.compile(r"(?:^|,)\s*(?P<code>[A-Z]{2})\s*$")
 
 
@@ -139,6 +142,7 @@ class Vast:
             max_nodes=1,
             stock_pool=f"{self.name}/m{row.machine_id}",
             stock_gpus=free_gpus[row.machine_id],
+            until=_until(row, reply),
         )
         return self._priced(row, kind, gpu, limits=limits, reply=reply)
 
@@ -183,6 +187,18 @@ class Vast:
 
     def _rejection(self, subject: str, reason: str, detail: str) -> Rejection:
         return Rejection(provider=self.name, subject=subject, reason=reason, detail=detail)
+
+
+def _until(row: _Row, reply: httpx.Response) -> datetime | None:
+    """Say in which hour the host takes a row back: `duration` seconds after the search.
+
+    To the second it would be another one in each search.
+    """
+    if row.duration is None:
+        return None
+    left_s = min(max(row.duration, 0.0), _LONGEST_S)
+    until = provenance(reply).observed_at + timedelta(seconds=left_s)
+    return until.replace(minute=0, second=0, microsecond=0)
 
 
 def _free_gpus(rows: Iterable[_Row | Unreadable]) -> dict[int, int]:

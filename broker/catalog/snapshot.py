@@ -37,9 +37,12 @@ def terms_digest(offer: Offer) -> str:
 def canonical(offer: Offer, but: _Fields | None = None) -> str:
     """Write an offer in the one way in which equal offers are equal texts.
 
-    Names are sorted and amounts have no trailing zeros. `but` names the fields that are left out.
+    Names are sorted and amounts have no trailing zeros. `but` names the fields that are left out;
+    of an offer that nobody takes back, so is when that would be, as no catalog once knew of it.
     """
     fields = offer.model_dump(exclude=dict(but) if but else None)
+    if "limits" in fields and fields["limits"].get("until", "") is None:
+        del fields["limits"]["until"]
     return _ENCODER.encode(fields)
 
 

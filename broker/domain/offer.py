@@ -207,7 +207,8 @@ class Limits(Frozen):
     """How many nodes can be had, where the source says so.
 
     Offers of one `stock_pool` draw on the same `stock_gpus`: sizes of one host, or price kinds of
-    one machine. Without a pool, the price kinds of a machine share its `stock_nodes`.
+    one machine. Without a pool, the price kinds of a machine share its `stock_nodes`. Nobody has a
+    node `until` later than that, whatever was rented.
     """
 
     stock_nodes: int | None = None
@@ -216,6 +217,7 @@ class Limits(Frozen):
     stock_gpus: int | None = None
     min_nodes: Annotated[int, Field(ge=1)] = 1
     max_nodes: int | None = None
+    until: Instant | None = None
 
 
 class Offer(Frozen):

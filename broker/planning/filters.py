@@ -15,6 +15,7 @@ from broker.planning.freshness import Freshness, is_stale
 __all__ = [
     "BOUND_FOR_LONGER",
     "EXAMPLE",
+    "GONE_BEFORE",
     "PLANNED_KINDS",
     "Freshness",
     "is_allowed_region",
@@ -31,6 +32,12 @@ BOUND_FOR_LONGER = "rented for longer than a slot only"
 """The reason why a machine is not planned with that is paid for some hours at the least.
 
 A plan counts the slots in which it has a node, so its bill would be above the plan.
+"""
+
+GONE_BEFORE = "gone before the horizon ends"
+"""The reason why a machine is not planned with whose host takes it back inside the horizon.
+
+Replicas stay where they are for the horizon, and a run may begin late in its window.
 """
 
 PLANNED_KINDS = (
@@ -63,6 +70,8 @@ def why_not_then(offer: Offer, horizon: Horizon) -> str | None:
     by_the_hour = offer.price_kind in (PriceKind.ON_DEMAND, PriceKind.SPOT)
     if by_the_hour and (offer.billing.minimum_h or 0) * _HOUR > horizon.slot:
         return BOUND_FOR_LONGER
+    if by_the_hour and offer.limits.until is not None and offer.limits.until < horizon.end:
+        return GONE_BEFORE
     return why_no_block(offer, horizon)
 
 

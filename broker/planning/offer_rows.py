@@ -134,6 +134,7 @@ def _terms(offer: Offer) -> TermsRow:
         stock_gpus=limits.stock_gpus,
         stock_level=limits.stock_level,
         stock_pool=limits.stock_pool,
+        until=limits.until,
     )
 
 

@@ -95,7 +95,7 @@ class TermsRow:
 
     `commitment_scope` is what a savings plan covers. A block without `block_starts_at` starts when
     the buyer chooses, up to `block_book_ahead_days` ahead. Interruptions are the share lost in a
-    month, at least and at most.
+    month, at least and at most. `until` is when the host takes its machine back.
     """
 
     term_months: int | None
@@ -116,6 +116,7 @@ class TermsRow:
     stock_gpus: int | None
     stock_level: str | None
     stock_pool: str
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

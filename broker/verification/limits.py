@@ -34,6 +34,12 @@ def limits(facts: Facts) -> Iterator[Finding]:
             if bound is not None and broken.any():
                 message = f"{nodes[broken][0]:.0f} nodes, {name} is {bound}"
                 yield Finding(offer.key, f"{message} {facts.timeline.where(broken)}")
+        if limit.until is not None:
+            gone = (nodes > 0) & ~facts.timeline.ends_by(limit.until)
+            if gone.any():
+                until = f"its host takes them back on {limit.until:%Y-%m-%d %H:%M}"
+                message = f"{nodes[gone][0]:.0f} nodes, {until}"
+                yield Finding(offer.key, f"{message} {facts.timeline.where(gone)}")
 
 
 def stock(facts: Facts) -> Iterator[Finding]:

@@ -67,6 +67,11 @@ class Timeline:
             total[self.covered(step)] += as_float(count)
         return total
 
+    def ends_by(self, moment: datetime) -> Mask:
+        """Say of each slot whether it ends at an instant or before."""
+        whole = min(self.count, max(0, (moment - self.start_at) // self.slot))
+        return np.arange(self.count) < whole
+
     def where(self, slots: Mask) -> str:
         """Say for a message which slots are meant: the first of them, and how many."""
         first = self.start_at + int(np.argmax(slots)) * self.slot

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -244,6 +245,12 @@ def test_the_end_of_the_host_is_told(specs: Specs) -> None:
     (found,) = alone(specs, duration=259200.0)
     assert isinstance(found, Offer)
     assert any("3.0 days" in warning for warning in found.warnings)
+    seen = found.provenance.observed_at
+    assert found.limits.until is not None
+    assert timedelta(0) <= seen + timedelta(days=3) - found.limits.until < timedelta(hours=1)
+    (for_ever,) = alone(specs, duration=None)
+    assert isinstance(for_ever, Offer)
+    assert for_ever.limits.until is None
 
 
 def test_a_price_is_split_into_gpus_and_disk(specs: Specs) -> None:

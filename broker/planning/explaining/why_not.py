@@ -22,7 +22,7 @@ from broker.planning.explaining.compared import other_plan, proven_usd
 from broker.planning.explaining.entry_price import Question, Rest, entry_price, fewest_hours
 from broker.planning.explaining.ground import Ground
 from broker.planning.explaining.unfit import could_do, time_reasons, unfit_reasons
-from broker.planning.filters import BOUND_FOR_LONGER, EXAMPLE, why_not_then
+from broker.planning.filters import BOUND_FOR_LONGER, EXAMPLE, GONE_BEFORE, why_not_then
 from broker.planning.filters import why_not as first_rule
 from broker.planning.plans import freshness_of
 from solver.milp.constraints.quota import is_under
@@ -133,6 +133,11 @@ def _details_of_sale(offer: Offer, rule: str) -> Iterator[str]:
         yield (
             f"each node is paid for {offer.billing.minimum_h:g} h at the least; "
             "horizon.slot of as many hours lets it in"
+        )
+    elif rule == GONE_BEFORE:
+        yield (
+            f"its host takes it back on {offer.limits.until:%Y-%m-%d %H:%M} UTC; "
+            "a horizon that ends before that lets it in"
         )
 
 

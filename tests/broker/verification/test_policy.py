@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
@@ -122,6 +123,13 @@ def test_an_example_is_bought_only_where_the_policy_names_it(under: Under) -> No
             "1 nodes, stock_nodes is 0 at 2026-12-01 00:00 (and in 127 more slots)",
         ),
         (Limits(max_nodes=2), "3 nodes, max_nodes is 2 at 2026-12-12 00:00 (and in 12 more slots)"),
+        (
+            Limits(until=datetime(2026, 12, 12, 1, 30, tzinfo=UTC)),
+            (
+                "3 nodes, its host takes them back on 2026-12-12 01:30 "
+                "at 2026-12-12 00:00 (and in 83 more slots)"
+            ),
+        ),
         (
             Limits(min_nodes=2),
             "1 nodes, min_nodes is 2 at 2026-12-01 00:00 (and in 114 more slots)",
