@@ -147,6 +147,17 @@ def test_seventy_percent_of_the_peak_are_reserved() -> None:
     assert usd(judged(one, reservation(market), market)) == 24 * (4 * 2 + 1 * 4)
 
 
+def test_no_more_is_reserved_than_may_be_committed_to_newly() -> None:
+    big = offer("4", name="big", gpus=2)
+    reserved = offer("2", name="big", gpus=2, kind=PriceKind.RESERVED, term_months=1)
+    limits = {"commitments": {"max_term_months": 12, "max_new_usd_per_hour": 7}}
+    one = served(workloads(services=[service_entry(20, 20)], policy=limits), big, reserved)
+    market = Market(build_sets(one))
+    found = judged(one, reservation(market), market)
+    assert usd(found) == 24 * (3 * 2 + 2 * 4)
+    assert found.repairs == ("acme/big/here: 3 nodes reserved, 4 wanted",)
+
+
 def test_what_is_reserved_beyond_the_horizon_without_a_reason_is_rented() -> None:
     big = offer("4", name="big", gpus=2)
     reserved = offer("2", name="big", gpus=2, kind=PriceKind.RESERVED, term_months=1)

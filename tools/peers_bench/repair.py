@@ -6,13 +6,15 @@
   would take them next. A service for which that leaves no room takes the rival's next way; a run
   begins later in its window, or takes the rival's next option.
 - No provider has more than its share of a service's replicas.
-- Reservations are cut to what outlives the horizon with a reason, and to the cash up front.
+- Reservations are cut to what outlives the horizon with a reason, to the cash up front, and to what
+  may be committed to newly.
 
 What was changed is told, a line each.
 """
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 from peers_bench.committing import cheapest_commitment, justified_nodes
@@ -25,6 +27,7 @@ from peers_bench.ways import Part, Way, Wish
 from solver.milp.sets import Floats, Sets
 
 _SLACK = 1e-9
+_NO_END = 10**9
 
 
 class NoFleetError(Exception):
@@ -173,8 +176,8 @@ class Repair:
     def _reserve(self) -> None:
         """Reserve a share of each machine's peak of services, as far as the rules go."""
         gpus = self._gpus_by_group()
-        upfront = 0.0
-        most = self.sets.case.workloads.policy.commitments.max_upfront_usd
+        limits = self.sets.case.workloads.policy.commitments
+        upfront_left, new_left = _most(limits.max_upfront_usd), _most(limits.max_new_usd_per_hour)
         for machine in sorted({self.market.machine(group) for group in gpus}):
             number = cheapest_commitment(self.sets, machine)
             name = self.sets.machines[machine].key
@@ -185,13 +188,14 @@ class Repair:
                 continue
             one = self.sets.committed[number]
             nodes = min(wanted, justified_nodes(self.sets, number, gpus))
-            if most is not None and one.upfront_usd_per_node:
-                nodes = min(nodes, int((float(most) - upfront) // one.upfront_usd_per_node))
+            nodes = min(nodes, _times(upfront_left, one.upfront_usd_per_node))
+            nodes = min(nodes, _times(new_left, float(one.offer.effective_usd_per_hour)))
             if nodes < wanted:
                 self.notes.append(f"{name}: {nodes} nodes reserved, {wanted} wanted")
             if nodes:
                 self.fleet.committed[number] = nodes
-                upfront += nodes * one.upfront_usd_per_node
+                upfront_left -= nodes * one.upfront_usd_per_node
+                new_left -= nodes * float(one.offer.effective_usd_per_hour)
 
     def _per_node(self, machine: int) -> int:
         return self.sets.machines[machine].gpus
@@ -203,6 +207,15 @@ class Repair:
             up = self.sets.kinds[one.kind].up()
             found[group] = np.asarray(replicas @ up * one.gpus)
         return found
+
+
+def _most(limit: Decimal | None) -> float:
+    return math.inf if limit is None else float(limit)
+
+
+def _times(left: float, usd: float) -> int:
+    """Count how often there is money for something."""
+    return _NO_END if not usd or math.isinf(left) else max(0, int((left + _SLACK) / usd))
 
 
 def demand_name(sets: Sets, demand: int) -> str:
