@@ -36,6 +36,11 @@ def wrong_tenants(plan: Plan, case: Case) -> Iterator[tuple[str, str]]:
             yield offer, f"stands {count} times for {tenant!r}; once is right"
 
 
+def sold_tier(offer: Offer) -> str:
+    """Give the tier of an offer as it is sold."""
+    return offer.tier.partition(_FOR)[0]
+
+
 def sold_key(key: str) -> str:
     """Give the key of an offer as it is sold."""
     machine, at, kind = key.partition("@")

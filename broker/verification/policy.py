@@ -11,6 +11,7 @@ from broker.domain.policy import AllowDeny
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.verification.costs import to_micro_usd
 from broker.verification.facts import FIRM, SPOT, TOLERANCE, Facts, Finding
+from broker.verification.isolation import sold_tier
 
 
 def price_kinds(facts: Facts) -> Iterator[Finding]:
@@ -66,7 +67,7 @@ def examples(facts: Facts) -> Iterator[Finding]:
 
 def _provider_names(offer: Offer) -> set[str]:
     """Name an offer's provider, and its tier there as provider:tier."""
-    provider, tier = offer.provider.casefold(), offer.tier.casefold()
+    provider, tier = offer.provider.casefold(), sold_tier(offer).casefold()
     return {provider, f"{provider}:{tier}"}
 
 

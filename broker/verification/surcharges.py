@@ -9,6 +9,7 @@ from broker.domain.case import Case
 from broker.domain.certifications import certification_code
 from broker.domain.offer import Offer
 from broker.domain.surcharge import Surcharge
+from broker.verification.isolation import sold_tier
 
 _MICRO = 1_000_000
 
@@ -50,7 +51,7 @@ def _is_due(surcharge: Surcharge, offer: Offer) -> bool:
         place.partition,
     )
     asked = (
-        (surcharge.providers, (offer.provider, f"{offer.provider}:{offer.tier}")),
+        (surcharge.providers, (offer.provider, f"{offer.provider}:{sold_tier(offer)}")),
         (surcharge.regions, regions),
     )
     if not all(not wanted or _folded(wanted) & _folded(held) for wanted, held in asked):

@@ -172,6 +172,26 @@ def test_a_plan_that_shares_a_node_is_refused() -> None:
     assert "is isolated_for 'chat'; isolated workloads are none" in found.message
 
 
+def test_nodes_of_one_tenant_are_of_the_tier_that_is_sold() -> None:
+    """A policy on a tier, and a surcharge on it, mean the nodes of isolated workloads, too."""
+    box = offer("1").model_copy(update={"tier": "secure"})
+    of = with_workloads(
+        _services(box, isolated=["chat"]),
+        {
+            "policy.providers": {"allow": ["acme:secure"]},
+            "policy.surcharges": [{"rate": "0.5", "providers": ["acme:secure"]}],
+        },
+    )
+    found = optimize(of, EXACT)
+    assert found.total_usd == 2 * 36
+    assert check(assembled(of, found), of) == ()
+    denied = with_workloads(of, {"policy.providers": {"deny": ["acme:secure"]}})
+    plan = assembled(of, found).model_copy(update={"workloads": denied.workloads})
+    assert {(one.rule, one.subject) for one in check(plan, denied)} == {
+        ("places", one.id) for one in found.purchases
+    }
+
+
 def _day_and_night(
     isolated: list[str],
     *,
