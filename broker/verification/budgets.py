@@ -11,6 +11,7 @@ from broker.domain.offer import PriceKind
 from broker.domain.plan import NOT_BILLED, Term
 from broker.domain.quantities import HOURS_PER_MONTH
 from broker.verification.facts import TOLERANCE, Facts, Finding
+from broker.verification.timeline import node_hours_of
 
 _NOTHING = Fraction(0)
 
@@ -18,7 +19,8 @@ _NOTHING = Fraction(0)
 def budgets(facts: Facts) -> Iterator[Finding]:
     """Spend no more than each budget without a price for being over it.
 
-        each hour  Σ nodes × effective usd_per_hour, of the purchases from the provider
+        each hour  Σ nodes × effective usd_per_hour, of the purchases from the provider; of a
+                   term that ends inside a slot, on the mean of that slot
         in all     Σ usd of those purchases, for the whole plan all cost lines
 
     For a team or workload it is what its own replicas and gangs take at list prices: GPUs by the
@@ -76,7 +78,7 @@ def _in_all(facts: Facts, budget: Budget) -> Fraction:
             for line in facts.plan.cost_lines
             if line.term is Term.EGRESS and line.subject in runs
         ]
-        return sum(_by_slot(facts, budget), _NOTHING) * slot_h + sum(egress, _NOTHING)
+        return sum(work_by_slot(facts, budget), _NOTHING) * slot_h + sum(egress, _NOTHING)
     if budget.provider is not None:
         usd = [one.purchase.usd for one in facts.bought if budget.is_with(one.offer.provider)]
     else:
@@ -87,7 +89,21 @@ def _in_all(facts: Facts, budget: Budget) -> Fraction:
 
 def _by_slot(facts: Facts, budget: Budget) -> list[Fraction]:
     """Give the dollars an hour in each slot: sums over lines of a count times its price."""
-    return _added(facts, _priced(facts, budget))
+    total = _added(facts, _priced(facts, budget))
+    for slot, usd in () if budget.is_for_work else _ending(facts, budget):
+        total[slot] += usd
+    return total
+
+
+def _ending(facts: Facts, budget: Budget) -> Iterator[tuple[int, Fraction]]:
+    """Give what committed nodes take an hour of the slot inside which their term ends."""
+    slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
+    for one in facts.bought:
+        if one.is_committed and not one.is_block and budget.is_with(one.offer.provider):
+            rest_h = node_hours_of(one.purchase.steps) - slot_h * int(one.nodes.sum())
+            slot = int(np.count_nonzero(one.nodes))
+            if rest_h and slot < facts.timeline.count:
+                yield slot, Fraction(one.offer.effective_usd_per_hour) * rest_h / slot_h
 
 
 def work_by_slot(facts: Facts, budget: Budget) -> list[Fraction]:

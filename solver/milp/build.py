@@ -150,7 +150,7 @@ def _periods(case: Case, slots: Sequence[Slot], like: _Alike) -> tuple[Period, .
             month_at(horizon, slot.start_at) if has_months else -1,
             slot.hours,
             tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
-            tuple(_is_active(term_h, case, slot) for term_h in terms_h),
+            tuple((slot.index * slot.hours < h, _is_active(h, case, slot)) for h in terms_h),
             tuple(one.covers(slot) for one in like.windows),
             tuple(tuple(one.load_requests_per_s[:, slot.index].tolist()) for one in like.demands),
             tuple(int(up[slot.index]) for up in like.fleets),

@@ -70,7 +70,8 @@ def _over_usd(
         _work_rates(case, budget, billed.work) if budget.is_for_work else _node_rates(case, kept)
     )
     if budget.is_hourly:
-        return _over_by_hour(case, Fraction(budget.amount_usd), list(rates))
+        by_slot = [one for span, usd in rates for one in _in_slots(case, span, usd)]
+        return _over_by_hour(case, Fraction(budget.amount_usd), by_slot)
     if budget.is_for_work:
         runs = {one.name for one in case.workloads.runs if budget.covers(one.name, one.team)}
         spent = sum((usd * _hours(span) for span, usd in rates), _NOTHING)
@@ -118,6 +119,22 @@ def _work_rates(
         if budget.covers(gang.run, teams[gang.run]):
             usd = Fraction(listed.get((gang.machine, gang.on_spot), Decimal(0)))
             yield from ((step, gang.candidate.nodes * usd) for step in gang.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Slots:
+    from_at: datetime
+    to_at: datetime
+
+
+def _in_slots(case: Case, span: Span, usd: Fraction) -> Iterator[_Rate]:
+    """Spread what a part of a slot costs, as where a term ends, over all of the slot."""
+    start_at, slot = case.workloads.horizon.start, case.workloads.horizon.slot
+    whole_at = start_at + (span.to_at - start_at) // slot * slot
+    yield _Slots(span.from_at, whole_at), usd
+    if whole_at < span.to_at:
+        part = _length_h(whole_at, span.to_at) / _length_h(whole_at, whole_at + slot)
+        yield _Slots(whole_at, whole_at + slot), usd * part
 
 
 def _over_by_hour(case: Case, limit: Fraction, rates: Sequence[_Rate]) -> Fraction:

@@ -9,9 +9,11 @@ from broker.domain.quantities import HOURS_PER_MONTH
 from solver.milp.listed import Spent, spent_by_work
 from solver.milp.months import rows_of_budget
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
-from solver.milp.sets import Floats, Sets
+from solver.milp.sets import Committed, Floats, Sets
 from solver.milp.spending import SPENDING
-from solver.milp.variables import Columns, soft_budgets
+from solver.milp.variables import Columns, Ints, soft_budgets
+
+_ROUNDING = 1e-9
 
 
 def budgets(sets: Sets, columns: Columns) -> Rows:
@@ -24,8 +26,9 @@ def budgets(sets: Sets, columns: Columns) -> Rows:
         in all     Σ of the same · hours[t], over the periods ≤ usd[n] + over_usd[n]    ∀ n
 
     with usd_per_hour[p] its upfront part included, and the hours of a block after the horizon
-    charged, too. A budget for the whole plan takes all terms, egress and storage among them, where
-    it is not for each hour. For a team or workload it is what its own work takes, at list prices:
+    charged, too. Of a term that ends inside a slot, its part of the slot counts there. A budget for
+    the whole plan takes all terms, egress and storage among them, where it is not for each hour.
+    For a team or workload it is what its own work takes, at list prices:
 
         Σ_{g ∈ groups[n]} list[m,g] · gpus[g] / G[m] · replicas[g,t]
         + Σ_{a ∈ options[n]} list[m,a] · nodes[a] · gang_up[a,t]
@@ -91,10 +94,24 @@ def _by_node(sets: Sets, columns: Columns, budget: Budget) -> Spent:
                 yield everywhere, nodes.at(number, everywhere), usd
     for number, one in enumerate(sets.committed):
         if budget.is_with(one.offer.provider):
-            active = np.flatnonzero(one.active)
+            active, hours = _held(sets, one)
             column = np.full(len(active), columns.committed_nodes.at(number))
-            usd = np.full(len(active), float(one.offer.effective_usd_per_hour))
-            yield active, column, usd
+            yield active, column, float(one.offer.effective_usd_per_hour) * hours
+
+
+def _held(sets: Sets, one: Committed) -> tuple[Ints, Floats]:
+    """List the periods in which nodes are paid for, and the part of them.
+
+    That is less than 1 where a term ends inside a slot, which is a period by itself.
+    """
+    active = np.flatnonzero(one.active)
+    rest_h = 0.0 if one.block else one.charged_h - one.active_h
+    if rest_h <= _ROUNDING:
+        return active, np.ones(len(active))
+    whole = sum(len(sets.periods[period].slots) for period in active)
+    ends_in = next(at for at, period in enumerate(sets.periods) if whole in period.slots)
+    parts = np.append(np.ones(len(active)), rest_h / sets.hours[ends_in])
+    return np.append(active, ends_in), parts
 
 
 def _once(sets: Sets, columns: Columns, budget: Budget, row: int) -> Iterator[Entries]:
@@ -122,6 +139,6 @@ def _egress(sets: Sets, columns: Columns, budget: Budget, row: int) -> Iterator[
 def _after_the_horizon(sets: Sets, columns: Columns, budget: Budget, row: int) -> Iterator[Entries]:
     for number, committed in enumerate(sets.committed):
         inside = float(committed.offer.effective_usd_per_hour) * committed.active_h
-        later = committed.usd_per_node - inside
+        later = committed.usd_per_node - inside if committed.block else 0.0
         if later and budget.is_with(committed.offer.provider):
             yield entries(row, columns.committed_nodes.at(np.array([number])), later)

@@ -93,6 +93,21 @@ def test_a_soft_budget_is_exceeded_where_that_costs_less() -> None:
     assert exact_usd(_replicas(5, {**soft, "over_usd_per_usd": 2.5})) == (3 + 2 * 3) * _HOURS
 
 
+def test_a_slot_inside_which_a_term_ends_has_its_part_of_the_price_an_hour() -> None:
+    """Two nodes of a month cost 2 USD an hour for 30 days, and for 10 of the next 24 hours.
+
+    Two rented ones cost 6 an hour in that day, too, and in the last one: 1748 USD in all.
+    """
+    month = offer("1", provider="acme", kind=PriceKind.RESERVED, term_months=1)
+    of = {"offers": [offer("3"), month], "days": 32, "slot": "24 h"}
+    soft = {"usd_per_hour": 1.5, "over_usd_per_usd": 0.1}
+    over_usd = 0.5 * 30 * 24 + (4.5 + 2 * 10 / 24) * 24 + 4.5 * 24
+    assert exact_usd(_replicas(2, soft, **of)) == pytest.approx(1748 + 0.1 * over_usd)
+    assert exact_usd(_replicas(2, {"usd_per_hour": 6.9}, **of)) == 1748
+    one_month = 730 + 3 * (2 * 24 + 32 * 24)
+    assert exact_usd(_replicas(2, {"usd_per_hour": 6.5}, **of)) == one_month
+
+
 def test_the_price_of_a_soft_budget_is_not_paid_from_the_hard_one() -> None:
     """5 USD an hour are spent and 2 more counted: 5 are enough, 4.9 are not."""
     soft = {"usd_per_hour": 3, "over_usd_per_usd": 1}
