@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from broker.domain.budget import Budget
+from broker.domain.case import committed_hours
 from broker.domain.offer import PriceKind
 from broker.domain.plan import NOT_BILLED, Term
 from broker.domain.quantities import HOURS_PER_MONTH
@@ -19,7 +20,8 @@ _NOTHING = Fraction(0)
 def budgets(facts: Facts) -> Iterator[Finding]:
     """Spend no more than each budget without a price for being over it.
 
-        each hour  Σ nodes × effective usd_per_hour, of the purchases from the provider; of a
+        each hour  Σ nodes × effective usd_per_hour, of the purchases from the provider, rented
+                   nodes without covered ones; with promised usd_per_hour of savings plans; of a
                    term that ends inside a slot, on the mean of that slot
         in all     Σ usd of those purchases, for the whole plan all cost lines
 
@@ -90,8 +92,9 @@ def _in_all(facts: Facts, budget: Budget) -> Fraction:
 def _by_slot(facts: Facts, budget: Budget) -> list[Fraction]:
     """Give the dollars an hour in each slot: sums over lines of a count times its price."""
     total = _added(facts, _priced(facts, budget))
-    for slot, usd in () if budget.is_for_work else _ending(facts, budget):
-        total[slot] += usd
+    if not budget.is_for_work:
+        for slot, usd in (*_ending(facts, budget), *_promised(facts, budget)):
+            total[slot] += usd
     return total
 
 
@@ -104,6 +107,27 @@ def _ending(facts: Facts, budget: Budget) -> Iterator[tuple[int, Fraction]]:
             slot = int(np.count_nonzero(one.nodes))
             if rest_h and slot < facts.timeline.count:
                 yield slot, Fraction(one.offer.effective_usd_per_hour) * rest_h / slot_h
+
+
+def _promised(facts: Facts, budget: Budget) -> Iterator[tuple[int, Fraction]]:
+    """Give what savings plans promise an hour of each slot, less the price of what they cover."""
+    slot_h = Fraction(facts.timeline.slot.total_seconds()) / 3600
+    for one in facts.bought:
+        plan = one.purchase.savings
+        if plan is None or not budget.is_with(one.offer.provider):
+            continue
+        slots = Fraction(committed_hours(one.offer)) / slot_h
+        for slot in range(facts.timeline.count):
+            yield slot, Fraction(plan.usd_per_hour) * max(_NOTHING, min(Fraction(1), slots - slot))
+        for cover in plan.covers:
+            rented = next((of.offer for of in facts.bought if of.purchase.id == cover.line), None)
+            usd = Fraction(rented.usd_per_hour) if rented else _NOTHING
+            for step in cover.steps:
+                covered = facts.timeline.covered(step)
+                yield from (
+                    (at, -Fraction(step.nodes) * usd)
+                    for at in range(*covered.indices(facts.timeline.count))
+                )
 
 
 def work_by_slot(facts: Facts, budget: Budget) -> list[Fraction]:

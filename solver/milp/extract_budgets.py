@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from broker.domain.budget import Budget
-from broker.domain.case import Case
+from broker.domain.case import Case, committed_hours
 from broker.domain.list_price import list_usd_per_hour
 from broker.domain.offer import PriceKind
 from broker.domain.plan import (
@@ -32,6 +32,12 @@ class _Billed:
     bought: Sequence[Purchase]
     work: Work
     lines: Sequence[CostLine]
+
+
+@dataclass(frozen=True, slots=True)
+class _Between:
+    from_at: datetime
+    to_at: datetime
 
 
 _Rate = tuple[Span, Fraction]
@@ -98,6 +104,19 @@ def _node_rates(case: Case, bought: Sequence[Purchase]) -> Iterator[_Rate]:
     for one in bought:
         if one.price_kind is not PriceKind.OWNED:
             yield from ((step, step.nodes * prices[one.offer]) for step in one.steps)
+        if one.savings is not None:
+            yield _term(case, one), Fraction(one.savings.usd_per_hour)
+            for cover in one.savings.covers:
+                usd = -prices[cover.line]
+                yield from ((step, Fraction(step.nodes) * usd) for step in cover.steps)
+
+
+def _term(case: Case, promised: Purchase) -> Span:
+    """Say from when until when a savings plan is paid in the horizon."""
+    horizon = case.workloads.horizon
+    terms = {offer.key: float(committed_hours(offer)) for offer in case.offers}
+    hours = min(terms[promised.offer], horizon.hours)
+    return _Between(horizon.start, horizon.start + timedelta(hours=hours))
 
 
 def _work_rates(
@@ -121,20 +140,14 @@ def _work_rates(
             yield from ((step, gang.candidate.nodes * usd) for step in gang.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class _Slots:
-    from_at: datetime
-    to_at: datetime
-
-
 def _in_slots(case: Case, span: Span, usd: Fraction) -> Iterator[_Rate]:
     """Spread what a part of a slot costs, as where a term ends, over all of the slot."""
     start_at, slot = case.workloads.horizon.start, case.workloads.horizon.slot
     whole_at = start_at + (span.to_at - start_at) // slot * slot
-    yield _Slots(span.from_at, whole_at), usd
+    yield _Between(span.from_at, whole_at), usd
     if whole_at < span.to_at:
         part = _length_h(whole_at, span.to_at) / _length_h(whole_at, whole_at + slot)
-        yield _Slots(whole_at, whole_at + slot), usd * part
+        yield _Between(whole_at, whole_at + slot), usd * part
 
 
 def _over_by_hour(case: Case, limit: Fraction, rates: Sequence[_Rate]) -> Fraction:

@@ -6,10 +6,11 @@ import numpy as np
 
 from broker.domain.budget import Budget
 from broker.domain.quantities import HOURS_PER_MONTH
+from broker.domain.savings import COMMITMENT_STEP_USD
 from solver.milp.listed import Spent, spent_by_work
 from solver.milp.months import rows_of_budget
 from solver.milp.rows import Entries, Key, Rows, entries, rows_of
-from solver.milp.sets import Committed, Floats, Sets
+from solver.milp.sets import Floats, Sets
 from solver.milp.spending import SPENDING
 from solver.milp.variables import Columns, Ints, soft_budgets
 
@@ -19,24 +20,23 @@ _ROUNDING = 1e-9
 def budgets(sets: Sets, columns: Columns) -> Rows:
     """Keep what each budget is for within it, and beyond a soft one count what is over.
 
-        each hour  Σ_{m ∈ machines[n]} (on_demand_usd_per_hour[m] · on_demand_nodes[m,t]
-                   + spot_usd_per_hour[m] · spot_nodes[m,t]
+        each hour  Σ_{m ∈ machines[n]} (on_demand_usd_per_hour[m] · (on_demand_nodes[m,t]
+                   − Σ_{r on m} covered_nodes[r,t]) + spot_usd_per_hour[m] · spot_nodes[m,t]
                    + Σ_{p ∈ active[m,t]} usd_per_hour[p] · committed_nodes[p])
+                   + Σ_{s ∈ active[t]} 0.001 · plan_steps[s]
                    ≤ usd_per_hour[n] + over_usd[n,t] / hours[t]    ∀ n, t ∈ periods
         in all     Σ of the same · hours[t], over the periods ≤ usd[n] + over_usd[n]    ∀ n
 
     with usd_per_hour[p] its upfront part included, and the hours of a block after the horizon
-    charged, too. Of a term that ends inside a slot, its part of the slot counts there. A budget for
-    the whole plan takes all terms, egress and storage among them, where it is not for each hour.
-    For a team or workload it is what its own work takes, at list prices:
+    charged, too; of a term that ends inside a slot, its part of that. A budget for the whole plan,
+    where not for each hour, takes all terms. For a team or workload it is its work at list prices:
 
         Σ_{g ∈ groups[n]} list[m,g] · gpus[g] / G[m] · replicas[g,t]
         + Σ_{a ∈ options[n]} list[m,a] · nodes[a] · gang_up[a,t]
 
-    and in all egress_usd[a] · option_used[a] beside it: the way of a data set to its run, but
-    neither results on their way back, nor weights, nor what is kept. over_usd[n] only for soft
-    budgets; those by month of the calendar are month_budgets. Dollars an hour, or dollars, on both
-    sides.
+    and in all egress_usd[a] · option_used[a] beside it: a data set's way to its run, not results on
+    their way back, weights, or what is kept. over_usd[n] only for soft budgets; those by month of
+    the calendar are month_budgets. Dollars an hour, or dollars, on both sides.
 
     Machines, groups and options outside a smaller program only add to these rows, which bind from
     above: priced without the rows' duals they are priced too low, never too high. Groups and
@@ -94,24 +94,42 @@ def _by_node(sets: Sets, columns: Columns, budget: Budget) -> Spent:
                 yield everywhere, nodes.at(number, everywhere), usd
     for number, one in enumerate(sets.committed):
         if budget.is_with(one.offer.provider):
-            active, hours = _held(sets, one)
-            column = np.full(len(active), columns.committed_nodes.at(number))
-            yield active, column, float(one.offer.effective_usd_per_hour) * hours
+            paid_h = one.active_h if one.block else one.charged_h
+            held, part = _held(sets, one.active, paid_h)
+            column = np.full(len(held), columns.committed_nodes.at(number))
+            yield held, column, float(one.offer.effective_usd_per_hour) * part
+    yield from _promised(sets, columns, budget)
 
 
-def _held(sets: Sets, one: Committed) -> tuple[Ints, Floats]:
-    """List the periods in which nodes are paid for, and the part of them.
+def _promised(sets: Sets, columns: Columns, budget: Budget) -> Spent:
+    """Give what savings plans promise, and take off what they cover, as that is paid by them."""
+    everywhere = np.arange(len(sets.periods))
+    offers = {rate.plan: rate.offer for rate in sets.plan_rates}
+    for number, plan in enumerate(sets.plans):
+        if budget.is_with(offers[number].provider):
+            held, part = _held(sets, plan.active, plan.charged_h)
+            column = np.full(len(held), columns.plan_steps.at(number))
+            yield held, column, float(COMMITMENT_STEP_USD) * part
+    for number, rate in enumerate(sets.plan_rates):
+        rented = sets.machines[rate.machine].on_demand
+        if rented is not None and budget.is_with(rented.provider):
+            usd = np.full(len(everywhere), -float(rented.usd_per_hour))
+            yield everywhere, columns.covered_nodes.at(number, everywhere), usd
+
+
+def _held(sets: Sets, active: tuple[bool, ...], paid_h: float) -> tuple[Ints, Floats]:
+    """List the periods in which something is paid for, and the part of them.
 
     That is less than 1 where a term ends inside a slot, which is a period by itself.
     """
-    active = np.flatnonzero(one.active)
-    rest_h = 0.0 if one.block else one.charged_h - one.active_h
+    whole = np.flatnonzero(active)
+    rest_h = paid_h - float(sets.hours[whole].sum())
     if rest_h <= _ROUNDING:
-        return active, np.ones(len(active))
-    whole = sum(len(sets.periods[period].slots) for period in active)
-    ends_in = next(at for at, period in enumerate(sets.periods) if whole in period.slots)
-    parts = np.append(np.ones(len(active)), rest_h / sets.hours[ends_in])
-    return np.append(active, ends_in), parts
+        return whole, np.ones(len(whole))
+    slots = sum(len(sets.periods[period].slots) for period in whole)
+    ends_in = next(at for at, period in enumerate(sets.periods) if slots in period.slots)
+    parts = np.append(np.ones(len(whole)), rest_h / sets.hours[ends_in])
+    return np.append(whole, ends_in), parts
 
 
 def _once(sets: Sets, columns: Columns, budget: Budget, row: int) -> Iterator[Entries]:

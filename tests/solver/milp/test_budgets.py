@@ -19,6 +19,7 @@ from both_ways import (
 from changed_cases import with_workloads
 from priced_out import penalties_held, same_bound
 from random_cases import budget_case, random_case
+from savings_cases import rate, two_thirds
 from solving import (
     assembled,
     least_usd,
@@ -106,6 +107,20 @@ def test_a_slot_inside_which_a_term_ends_has_its_part_of_the_price_an_hour() -> 
     assert exact_usd(_replicas(2, {"usd_per_hour": 6.9}, **of)) == 1748
     one_month = 730 + 3 * (2 * 24 + 32 * 24)
     assert exact_usd(_replicas(2, {"usd_per_hour": 6.5}, **of)) == one_month
+
+
+@pytest.mark.parametrize("part", [{}, {"provider": "acme"}], ids=str)
+def test_what_a_savings_plan_covers_is_paid_for_by_its_promise(part: dict[str, object]) -> None:
+    """Two nodes for 16 h and one for 8 are 160 USD rented; half as dear, 4 an hour are promised."""
+
+    def within(amount: dict[str, object]) -> Case:
+        return with_workloads(two_thirds(rate("2")), {"policy.budgets": [{**part, **amount}]})
+
+    assert exact_usd(within({"usd": 96})) == exact_usd(within({"usd_per_hour": 4})) == 96
+    for amount in ({"usd": 95.9}, {"usd_per_hour": 3.9}):
+        assert solved(within(amount)).status is Status.INFEASIBLE
+    assert exact_usd(within({"usd": 80, "over_usd_per_usd": 0.5})) == 96 + 8
+    assert exact_usd(within({"usd_per_hour": 3, "over_usd_per_usd": 0.5})) == 96 + 12
 
 
 def test_the_price_of_a_soft_budget_is_not_paid_from_the_hard_one() -> None:
