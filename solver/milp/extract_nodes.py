@@ -28,6 +28,7 @@ from solver.milp.sets import Committed, Floats, Sets
 from solver.milp.variables import Block, Ints
 
 _SECOND = timedelta(seconds=1)
+_MICRO = 1_000_000
 _PACKING_SLACK = 1e-9
 
 
@@ -152,13 +153,13 @@ def cost_lines(bought: Sequence[Purchase], offers: dict[str, Offer]) -> tuple[Co
 
 def _lines_of(purchase: Purchase, offer: Offer) -> Iterator[CostLine]:
     if purchase.savings is not None:
-        rest = quantize_usd(purchase.usd * _decimal(upfront_share(offer)))
+        rest = _usd(Fraction(purchase.usd) * upfront_share(offer))
         yield CostLine(term=Term.SAVINGS_PLAN, subject=purchase.id, usd=purchase.usd - rest)
         yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
         return
     sold_usd = _sold_usd(purchase, offer)
     if purchase.price_kind in (PriceKind.RESERVED, PriceKind.CONTRACT):
-        hourly = quantize_usd(offer.usd_per_hour * purchase.node_hours)
+        hourly = _usd(Fraction(offer.usd_per_hour) * _node_hours(purchase.steps))
         rest = sold_usd - hourly
         yield CostLine(term=Term.COMMITMENT_HOURS, subject=purchase.id, usd=hourly)
         yield CostLine(term=Term.UPFRONT, subject=purchase.id, usd=rest)
@@ -180,15 +181,24 @@ def _sold_usd(purchase: Purchase, offer: Offer) -> Decimal:
     if purchase.block is not None:
         return quantize_usd(offer.usd_per_hour * purchase.block.length_h * nodes)
     if offer.commitment is not None:
-        return _inside_usd(offer, purchase.node_hours, nodes)
-    return quantize_usd(offer.usd_per_hour * (purchase.node_hours - purchase.covered_node_hours))
+        return _usd(_all_in_usd(offer) * _node_hours(purchase.steps))
+    return _rented_usd(offer, purchase.steps, purchase.covered_node_hours)
 
 
-def _inside_usd(offer: Offer, hours: Decimal, nodes: int) -> Decimal:
-    """Charge committed nodes for their hours inside the horizon, the upfront part with them."""
-    upfront = (offer.commitment.upfront_usd if offer.commitment else Decimal(0)) * nodes
-    inside = hours / nodes / committed_hours(offer)
-    return quantize_usd(offer.usd_per_hour * hours + upfront * inside)
+def _rented_usd(offer: Offer, steps: Sequence[NodeStep], covered: Decimal) -> Decimal:
+    """Charge rented nodes for the hours that no savings plan covers."""
+    return _usd(Fraction(offer.usd_per_hour) * (_node_hours(steps) - Fraction(covered)))
+
+
+def _all_in_usd(offer: Offer) -> Fraction:
+    """Give what an hour of a committed node costs, its share of the upfront part included."""
+    upfront = Fraction(offer.commitment.upfront_usd if offer.commitment else 0)
+    return Fraction(offer.usd_per_hour) + upfront / Fraction(committed_hours(offer))
+
+
+def _usd(exact: Fraction) -> Decimal:
+    """Round to the micro-dollar: decimals of hours are not exact, as of a slot of ten minutes."""
+    return Decimal(round(exact * _MICRO)).scaleb(-6)
 
 
 def _decimal(exact: Fraction) -> Decimal:
@@ -207,14 +217,13 @@ def _active_nodes(sets: Sets, committed: Ints, machine: int, *, for_runs: bool =
 
 def _hourly(sets: Sets, offer: Offer, nodes: Ints, *, covered: Decimal = Decimal(0)) -> Purchase:
     steps = tuple(_steps(sets, nodes))
-    hours = _node_hours(steps)
     return Purchase(
         id=offer.key,
         offer=offer.key,
         price_kind=offer.price_kind,
         steps=steps,
-        node_hours=hours,
-        usd=quantize_usd(offer.usd_per_hour * (hours - covered)),
+        node_hours=_decimal(_node_hours(steps)),
+        usd=_rented_usd(offer, steps, covered),
         covered_node_hours=covered,
     )
 
@@ -226,7 +235,7 @@ def _owned(sets: Sets, offer: Offer, nodes: Ints) -> Purchase:
         offer=offer.key,
         price_kind=PriceKind.OWNED,
         steps=steps,
-        node_hours=_node_hours(steps),
+        node_hours=_decimal(_node_hours(steps)),
         usd=Decimal(0),
     )
 
@@ -238,17 +247,15 @@ def _commitment(sets: Sets, one: Committed, nodes: int) -> Purchase:
     ends_at = start_at + timedelta(hours=one.charged_h)
     steps = (NodeStep(from_at=start_at, to_at=ends_at, nodes=nodes),)
     hours = _node_hours(steps)
-    inside = hours / nodes / term_h
-    later = offer.usd_per_hour * (term_h * nodes - hours) + upfront * (1 - inside)
     return Purchase(
         id=offer.key,
         offer=offer.key,
         price_kind=offer.price_kind,
         steps=steps,
-        node_hours=hours,
-        usd=_inside_usd(offer, hours, nodes),
+        node_hours=_decimal(hours),
+        usd=_usd(_all_in_usd(offer) * hours),
         upfront_usd=quantize_usd(upfront),
-        later_usd=quantize_usd(later),
+        later_usd=_usd(_all_in_usd(offer) * (nodes * Fraction(term_h) - hours)),
         breakeven_utilization=one.breakeven_utilization,
     )
 
@@ -272,7 +279,7 @@ def _block(sets: Sets, one: Committed, window: BlockWindow, nodes: int) -> Purch
         offer=one.offer.key,
         price_kind=one.offer.price_kind,
         steps=steps,
-        node_hours=_node_hours(steps),
+        node_hours=_decimal(_node_hours(steps)),
         usd=usd,
         upfront_usd=usd,
         breakeven_utilization=one.breakeven_utilization,
@@ -290,6 +297,6 @@ def _steps(sets: Sets, nodes: Ints) -> Iterator[NodeStep]:
             yield NodeStep(from_at=slots[0].start_at, to_at=slots[-1].end_at, nodes=number)
 
 
-def _node_hours(steps: Sequence[NodeStep]) -> Decimal:
+def _node_hours(steps: Sequence[NodeStep]) -> Fraction:
     seconds = sum(step.nodes * ((step.to_at - step.from_at) // _SECOND) for step in steps)
-    return Decimal(seconds) / 3600
+    return Fraction(seconds, 3600)

@@ -1,9 +1,12 @@
 """Every plan that the program makes of a random case is one that the independent check accepts."""
 
+from decimal import Decimal
+
 import pytest
 from both_ways import both_ways
 from random_cases import random_case
 from solving import EXACT
+from tiny_cases import offer, served_case, service_entry
 from wide_cases import wide_case
 
 from broker.domain.case import Case
@@ -21,6 +24,14 @@ def test_the_plan_of_a_random_case_is_accepted(seed: int) -> None:
 )
 def test_the_plan_of_a_wide_case_is_accepted(seed: int) -> None:
     _is_accepted(wide_case(seed))
+
+
+def test_the_cost_of_a_part_of_an_hour_is_exact() -> None:
+    """11 slots of ten minutes at 3.000003 USD an hour are 5.5000055 USD: half a micro-dollar."""
+    load = {"requests_per_s": {"step": "10 min", "by_size": [[1.0] * 11 + [0.0] * 133]}}
+    entry = service_entry(1, 1, traffic=load, min_replicas=0)
+    of = served_case([offer("3.000003")], entry, slot="10 min")
+    assert [one.total_usd for one in both_ways(of)] == [Decimal("5.500006")] * 2
 
 
 @pytest.mark.long
