@@ -18,10 +18,12 @@ def savings_steady(sets: Sets, columns: Columns) -> Rows:
     steady_nodes[r] are whole nodes of a machine that services keep up for the share of the time at
     which the rate breaks even, or for `min_commitment_utilization` of it, whichever is more:
     `steady_level` counts them like nodes committed to that machine.
-    The promise may be rounded up to the next step that is sold. Dollars an hour on both sides.
+    The promise may be rounded up to the next step that is sold: 0.001 more, but 0 where that could
+    leave less of it used than `min_commitment_utilization`. Dollars an hour on both sides.
     """
     keys: list[Key] = []
     parts: list[Entries] = []
+    upper: list[float] = []
     for number, plan in enumerate(sets.plans):
         if not plan.needs_steady:
             continue
@@ -33,4 +35,17 @@ def savings_steady(sets: Sets, columns: Columns) -> Rows:
             if rate.plan == number
         )
         keys.append((number,))
-    return rows_of("savings_steady", keys, parts, upper=float(COMMITMENT_STEP_USD - MICRO_USD))
+        upper.append(_rounded_up(sets, number))
+    return rows_of("savings_steady", keys, parts, upper=np.array(upper))
+
+
+def _rounded_up(sets: Sets, plan: int) -> float:
+    """Give what may be promised beyond what steady nodes take, one at least."""
+    least = sets.case.workloads.policy.coverage.min_commitment_utilization
+    step = float(COMMITMENT_STEP_USD)
+    is_used = all(
+        one.steady_share * one.usd_per_hour >= least * (one.usd_per_hour + step)
+        for one in sets.plan_rates
+        if one.plan == plan
+    )
+    return float(COMMITMENT_STEP_USD - MICRO_USD) if is_used else 0.0

@@ -56,6 +56,24 @@ def test_with_many_machines_plans_and_targets_no_bound_is_above_the_optimum(seed
         assert relaxed_bound_usd(of) <= float(whole.total_usd) * (1 + 1e-6)
 
 
+def test_a_promise_that_is_just_used_enough_is_not_rounded_up() -> None:
+    """A node up for half of the day at 1.5009 USD/h: 1.501 are used for less than half of it."""
+    load = {"requests_per_s": {"step": "12 h", "by_size": [[1.0, 0.0]]}}
+    file = workloads(
+        services=[service_entry(1, 1, traffic=load, min_replicas=0)],
+        slot="12 h",
+        policy={
+            "commitments": {"savings_plans": True},
+            "coverage": {"min_commitment_utilization": 0.5},
+        },
+    )
+    of = case(file, [BOX, rate("1.5009")], serving=[serving(BOX, [1])])
+    found = optimize(of, EXACT)
+    assert check(assembled(of, found), of) == ()
+    (plan,) = (one.savings for one in found.purchases if one.savings is not None)
+    assert (float(plan.usd_per_hour), plan.utilization) == (1.5, pytest.approx(0.5))
+
+
 def test_rows_of_targets() -> None:
     of = _two_days(min_committed_share=0.75, min_commitment_utilization=0.9)
     (share,) = lines(program_of(of), "committed_share")
