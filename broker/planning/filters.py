@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from broker.domain.certifications import certification_code
 from broker.domain.horizon import Horizon
-from broker.domain.offer import UNKNOWN_REGION, Evidence, Offer, Payment, PriceKind
+from broker.domain.offer import UNKNOWN_REGION, Billing, Evidence, Offer, Payment, PriceKind
 from broker.domain.place_names import provider_names, region_names
 from broker.domain.policy import AllowDeny, Policy
 from broker.domain.quantities import HOURS_PER_MONTH
@@ -29,7 +29,7 @@ EXAMPLE = "example offer, not asked for by name"
 """The reason why what nobody sells is not planned with."""
 
 BOUND_FOR_LONGER = "rented for longer than a slot only"
-"""The reason why a machine is not planned with that is paid for some hours at the least.
+"""The reason why a machine is not planned with that is paid for longer than it is used in a slot.
 
 A plan counts the slots in which it has a node, so its bill would be above the plan.
 """
@@ -68,11 +68,17 @@ def why_unusable(machine: Offer, policy: Policy, freshness: Freshness) -> str | 
 def why_not_then(offer: Offer, horizon: Horizon) -> str | None:
     """Say why an offer fits no slot of the horizon; None where it may."""
     by_the_hour = offer.price_kind in (PriceKind.ON_DEMAND, PriceKind.SPOT)
-    if by_the_hour and (offer.billing.minimum_h or 0) * _HOUR > horizon.slot:
+    if by_the_hour and _is_billed_for_more(offer.billing, horizon.slot):
         return BOUND_FOR_LONGER
     if by_the_hour and offer.limits.until is not None and offer.limits.until < horizon.end:
         return GONE_BEFORE
     return why_no_block(offer, horizon)
+
+
+def _is_billed_for_more(billing: Billing, slot: timedelta) -> bool:
+    """Say whether a slot is shorter than what is paid for, or no whole number of billing steps."""
+    step = timedelta(seconds=billing.step_s or 0)
+    return (billing.minimum_h or 0) * _HOUR > slot or bool(step and slot % step)
 
 
 def why_no_block(offer: Offer, horizon: Horizon) -> str | None:

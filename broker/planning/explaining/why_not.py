@@ -130,8 +130,10 @@ def _details_of_sale(offer: Offer, rule: str) -> Iterator[str]:
     if rule == "sold in larger numbers only":
         yield f"at least {offer.limits.min_nodes} nodes"
     elif rule == BOUND_FOR_LONGER:
+        billing = offer.billing
+        least_h = max(billing.minimum_h or 0, (billing.step_s or 0) / 3600)
         yield (
-            f"each node is paid for {offer.billing.minimum_h:g} h at the least; "
+            f"each node is paid for {least_h:g} h at the least; "
             "horizon.slot of as many hours lets it in"
         )
     elif rule == GONE_BEFORE:

@@ -39,6 +39,23 @@ def test_a_slot_has_to_be_as_long_as_the_shortest_rental(
     assert why_not_then(bound(hours, PriceKind.SPOT), horizon) == reason
 
 
+@pytest.mark.parametrize(
+    ("step_s", "slot", "reason"),
+    [
+        (60, "15 min", None),
+        (3600, "1 h", None),
+        (3600, "6 h", None),
+        (3600, "15 min", BOUND_FOR_LONGER),
+        (3600, "90 min", BOUND_FOR_LONGER),
+    ],
+)
+def test_a_slot_is_a_whole_number_of_billing_steps(
+    step_s: float, slot: str, reason: str | None
+) -> None:
+    horizon = workloads(training=[run_entry(3600)], days=2, slot=slot).horizon
+    assert why_not_then(bound(None, billing=Billing(step_s=step_s)), horizon) == reason
+
+
 def test_a_block_has_lengths_of_its_own() -> None:
     block = bound(3, PriceKind.CAPACITY_BLOCK, block=Block(lengths_h=(3, 4)))
     horizon = workloads(training=[run_entry(3600)], days=2).horizon
