@@ -72,7 +72,7 @@ def build_case(
     markets = _markets(plannable, owned)
     serving = builder.every_serving(machines, markets)
     training = builder.every_training(machines, markets)
-    left = worth_it(workloads.policy.coverage.spot_discount, plannable, serving, training)
+    left = worth_it(workloads.policy, plannable, serving, training)
     for offer in left.dropped:
         tally.add(NOT_WORTH_IT, offer.key)
     case = Case(

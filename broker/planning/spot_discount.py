@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from broker.domain.case import ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.policy import Policy
+from broker.domain.surcharge import paid
 
 NOT_WORTH_IT = "spot not enough below on demand"
 
@@ -21,22 +23,24 @@ class WorthIt:
 
 
 def worth_it(
-    discount: float,
+    policy: Policy,
     offers: Sequence[Offer],
     serving: Iterable[ServingOption],
     training: Iterable[TrainingOption],
 ) -> WorthIt:
-    """Keep options on spot whose price is a part `discount` below on demand, or more.
+    """Keep options on spot whose price is the policy's `spot_discount` below on demand, or more.
 
         spot_usd_per_hour / useful_share ≤ (1 − discount) · on_demand_usd_per_hour
 
-    The useful share is that of a run's time up which interruptions leave; 1 for replicas, whose
-    rates know of none. A machine without an on-demand price has no price to be below. A spot offer
-    that then carries nothing goes too.
+    Prices are those that are paid, with the policy's surcharges. The useful share is that of a
+    run's time up which interruptions leave; 1 for replicas, whose rates know of none. A machine
+    without an on-demand price has no price to be below. A spot offer that then carries nothing goes
+    too.
     """
+    discount = policy.coverage.spot_discount
     if not discount:
         return WorthIt(tuple(offers), tuple(serving), tuple(training), ())
-    ratios = _price_ratios(offers)
+    ratios = _price_ratios(paid(one, policy.surcharges) for one in offers)
     most = 1 - Fraction(str(discount))
 
     def stays(machine: str, useful_share: float) -> bool:
