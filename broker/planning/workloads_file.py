@@ -1,7 +1,7 @@
 """Reading a workloads file: YAML or JSON in, values out, and clear words for what is wrong."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
 from pathlib import Path
@@ -38,20 +38,31 @@ class _Loader(yaml.SafeLoader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def construct_mapping(
-        self,
-        node: yaml.MappingNode,
-        deep: bool = False,  # noqa: FBT001, FBT002 - as in yaml
-    ) -> dict[Hashable, object]:
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
-        for key, _ in node.value:
+        for key, _ in node.value:  # as it is written: `<<` brings in no keys before all is composed
             if str(key.value) in seen:
                 raise yaml.MarkedYAMLError(
                     problem=f"the key {key.value!r} stands here again; keep one of the two",
                     problem_mark=key.start_mark,
                 )
             seen.add(str(key.value))
-        return super().construct_mapping(node, deep=deep)
+        return node
+
+    def construct_object(
+        self,
+        node: yaml.Node,
+        deep: bool = False,  # noqa: FBT001, FBT002 - as in yaml
+    ) -> object:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, KeyError, AttributeError) as cause:  # `!!int ten`, 5,000 digits
+            kind = str(node.tag).rpartition(":")[2]
+            raise yaml.MarkedYAMLError(
+                problem=f"{_shown(node.value)} cannot be read as {kind}",
+                problem_mark=node.start_mark,
+            ) from cause
 
 
 def read_workloads(path: Path, today: date | None = None) -> Workloads:
@@ -114,7 +125,7 @@ def _moving_horizon(data: Mapping[str, object]) -> Mapping[object, object]:
 
 def _mapping(text: str, name: str) -> Mapping[str, object]:
     try:
-        data = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
+        data = _loaded(text)
     except yaml.YAMLError as cause:
         place = getattr(cause, "problem_mark", None)
         where = f" at line {place.line + 1}, column {place.column + 1}" if place else ""
@@ -146,11 +157,18 @@ def workloads_from(data: Mapping[str, object], name: str) -> Workloads:
 def parse_value(text: str, name: str) -> object:
     """Read one value as a workloads file would; `name` stands in the message."""
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
+        return _loaded(text)
     except yaml.YAMLError as cause:
         raise ConfigurationError(
             f"{name}: {text!r} is no value", hint="write it as in the workloads file"
         ) from cause
+
+
+def _loaded(text: str) -> object:
+    try:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
+    except RecursionError as cause:
+        raise yaml.MarkedYAMLError(problem="lists or mappings are nested too deeply") from cause
 
 
 def workloads_sha256(workloads: Workloads) -> str:

@@ -107,7 +107,7 @@ def _csv_row(path: Path, where: str, columns: tuple[Column, ...], cells: list[st
 def _yaml_rows(path: Path, text: str) -> Iterator[Row]:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as cause:
+    except (yaml.YAMLError, RecursionError) as cause:
         mark = getattr(cause, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         raise ConfigurationError(

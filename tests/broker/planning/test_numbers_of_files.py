@@ -5,7 +5,7 @@ from tiny_files import RUN, WORKLOADS
 
 from broker.domain.errors import ConfigurationError
 from broker.planning.names import unmatched_names
-from broker.planning.workloads_file import parse_workloads
+from broker.planning.workloads_file import parse_value, parse_workloads
 from broker.specs.load import load_specs
 
 
@@ -19,6 +19,10 @@ from broker.specs.load import load_specs
         ("services:", "policy: {budget_usd_per_month: .inf}\nservices:", "month: inf is not right"),
         ("p95: 2 s", "p95: inf s", "'inf s' is not a duration"),
         ("p95: 2 s", "p95: 1e300 s", "'1e300 s' is longer than time can be counted"),
+        ("days: 1", f"days: {'9' * 5000}", "line 2, column 36: '9999"),
+        ("days: 1", "days: !!int one", "line 2, column 36: 'one' cannot be read as int"),
+        ("days: 1", "days: !!bool maybe", "'maybe' cannot be read as bool"),
+        ("days: 1", "days: !!timestamp soon", "'soon' cannot be read as timestamp"),
     ],
 )
 def test_a_number_without_end_is_refused(old: str, new: str, told: str) -> None:
@@ -45,3 +49,20 @@ def test_a_place_that_is_nowhere_is_warned_of_with_the_nearest_name() -> None:
     (told,) = unmatched_names(parse_workloads(text, "w"), [], load_specs())
     assert told.startswith("policy.regions.deny: no place is called 'nonsense' in this catalog; ")
     assert "the nearest name is '" in told
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_a_file_that_is_nested_without_end_is_told(opening: str) -> None:
+    with pytest.raises(ConfigurationError, match="broken YAML: lists or mappings are nested too"):
+        parse_workloads(f"schema: {opening * 5000}" if opening != "- " else "- " * 5000, "w")
+
+
+def test_a_mapping_that_was_merged_and_changed_may_be_merged_again() -> None:
+    base = "{usd: 9, team: chat}"
+    text = f"{{first: [[{{one: &one {{<<: {base}, usd: 8}}}}]], then: {{<<: *one, provider: aws}}}}"
+    assert parse_value(text, "text") == {
+        "first": [[{"one": {"usd": 8, "team": "chat"}}]],
+        "then": {"usd": 8, "team": "chat", "provider": "aws"},
+    }
+    with pytest.raises(ConfigurationError, match="is no value"):
+        parse_value("{usd: 1, usd: 2}", "text")

@@ -76,6 +76,7 @@ def test_a_yaml_sheet_keeps_every_digit_of_a_price(sheets: Sheets) -> None:
         ("provider: nebula\n", "the sheet is no list"),
         ("- nebula\n", "line 1: this entry is no mapping"),
         ("- provider: [\n", "this is no YAML"),
+        ("- provider: " + "[" * 5000, "this is no YAML"),
         ("- provider: a\n  provider: b\n", "line 2: 'provider' is given twice"),
         ("- provider: {a: b}\n", "line 1: a value is a text, a number or a list"),
         ("- provider: a\n  instance_typ: b\n", "unknown column 'instance_typ'"),
