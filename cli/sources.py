@@ -71,8 +71,8 @@ def source_or_none(
 def _instant(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
-    except ValueError as error:
+        return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:  # the first or last day there is, elsewhere
         raise ConfigurationError(
             f"--as-of {text!r} is no date", hint="write it as 2026-12-01 or 2026-12-01T06:00Z"
         ) from error
-    return instant.astimezone(UTC) if instant.tzinfo else instant.replace(tzinfo=UTC)

@@ -1,6 +1,6 @@
 """The horizon: the time that a plan covers, cut into slots."""
 
-from datetime import MAXYEAR, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -33,6 +33,8 @@ class Horizon(Frozen):
 
     @model_validator(mode="after")
     def _slots_divide_days(self) -> Self:
+        if self.start.year <= MINYEAR:
+            raise ValueError(f"start {self.start:%Y-%m-%d} is too early; write a later day")
         if self.start.year >= MAXYEAR - 1:
             raise ValueError(f"start {self.start:%Y-%m-%d} is too late; write an earlier day")
         if self.slot <= timedelta(0) or _DAY % self.slot:

@@ -116,10 +116,19 @@ def parse_instant(value: object) -> object:
         except ValueError as cause:
             raise ValueError(f"{value!r} is no date; write 2026-12-01 or an instant") from cause
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        return _in_utc(value)
     if hasattr(value, "timetuple"):  # a date, as YAML gives it
         return datetime.fromisoformat(str(value)).replace(tzinfo=UTC)
     return value
+
+
+def _in_utc(instant: datetime) -> datetime:
+    if instant.tzinfo is None:
+        return instant.replace(tzinfo=UTC)
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError as cause:
+        raise ValueError(f"{instant} is in no year that can be counted in UTC") from cause
 
 
 def _split_unit(text: str, units: dict[str, float], expected: str) -> tuple[float, str]:

@@ -146,11 +146,11 @@ def _cost(fields: Mapping[str, str], column: str) -> Decimal:
 def _instant(fields: Mapping[str, str], column: str) -> datetime:
     try:
         found = datetime.fromisoformat(fields[column].strip())
-    except ValueError as cause:
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as cause:
         raise ValueError(
             f"{column} {fields[column]!r} is no instant; write 2026-12-01T00:00:00Z"
         ) from cause
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
 
 
 def _tags(text: str) -> Mapping[str, str]:
@@ -158,7 +158,7 @@ def _tags(text: str) -> Mapping[str, str]:
         return {}
     try:
         found = json.loads(text, parse_float=Decimal)
-    except ValueError as cause:
+    except (ValueError, RecursionError) as cause:
         raise ValueError(f"Tags are no JSON: {cause}") from cause
     if found is None:
         return {}

@@ -312,6 +312,7 @@ def test_a_sheet_with_a_column_that_nobody_knows(gpubroker: Gpubroker, tmp_path:
         (["--time-limit", "inf"], ["--time-limit inf"], "write 60 for a minute"),
         (["--seed", "-1"], ["--seed -1"], "write a number such as 0"),
         (["--sheet", "prices.csv"], ["--recorded, --sheet and --snapshot"], "give one of them"),
+        (["--as-of", "0001-01-01T00:00+14:00"], ["00:00+14:00' is no date"], "write it as 2026"),
         (["--as-of", "soon"], ["--as-of 'soon'"], "write it as 2026-12-01"),
         (["--format", "xml"], ["'--format'", "'xml'", "'table', 'json'"], "gpubroker plan --help"),
         (["--prise", "3"], ["--prise"], "gpubroker plan --help"),

@@ -51,6 +51,20 @@ def test_a_place_that_is_nowhere_is_warned_of_with_the_nearest_name() -> None:
     assert "the nearest name is '" in told
 
 
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("0001-01-01T00:00:00+14:00", "horizon.start: 0001-01-01 00:00:00+14:00 is in no year"),
+        ("0001-01-01", "horizon: start 1-01-01 is too early; write a later day"),
+        ("9999-12-31", "horizon: start 9999-12-31 is too late; write an earlier day"),
+    ],
+)
+def test_a_day_at_the_end_of_time_is_refused(start: str, told: str) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        parse_workloads(WORKLOADS.replace("2026-12-01", f"'{start}'"), "w")
+    assert told in str(error.value)
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_a_file_that_is_nested_without_end_is_told(opening: str) -> None:
     with pytest.raises(ConfigurationError, match="broken YAML: lists or mappings are nested too"):
