@@ -22,7 +22,7 @@ _Requests = Annotated[float, Field(ge=0, le=_MOST_PER_S)]
 def _known_zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (KeyError, ValueError) as cause:
+    except (KeyError, ValueError, OSError) as cause:  # of `Europe`, that it is a folder
         raise ValueError(f"{name!r} is no time zone; write one such as America/New_York") from cause
     return name
 

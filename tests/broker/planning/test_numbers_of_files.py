@@ -65,6 +65,12 @@ def test_a_day_at_the_end_of_time_is_refused(start: str, told: str) -> None:
     assert told in str(error.value)
 
 
+@pytest.mark.parametrize("zone", ["America", "Europe", "x" * 300, "../etc", ""])
+def test_a_part_of_the_world_is_no_time_zone(zone: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"timezone: .* is no time zone; write one such"):
+        parse_workloads(WORKLOADS.replace("Europe/Berlin", f"'{zone}'"), "w")
+
+
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
 def test_a_file_that_is_nested_without_end_is_told(opening: str) -> None:
     with pytest.raises(ConfigurationError, match="broken YAML: lists or mappings are nested too"):
