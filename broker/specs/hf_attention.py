@@ -96,7 +96,7 @@ def _kv_heads(fields: Fields, heads: int) -> int:
     if is_falcon and not fields.flag("new_decoder_architecture"):
         return 1 if fields.flag("multi_query", default=True) else heads
     stated = fields.count_or_none("num_key_value_heads", "num_kv_heads", "n_head_kv")
-    if stated is not None:
+    if stated:
         return stated
     return 1 if fields.flag("multi_query") else heads
 

@@ -1,8 +1,12 @@
 """Fields of a config.json: looked up under any of their names, with an error that has the name."""
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 from broker.domain.errors import ConfigurationError
+
+_MOST = 10**12
+"""More than any model has of anything; beyond it nothing fits and nothing can be computed."""
 
 
 class Fields:
@@ -26,23 +30,23 @@ class Fields:
         value = self.count_or_none(*names)
         if value is None:
             raise self.missing(*names)
+        if value == 0:
+            given = next(name for name in names if self._data.get(name) is not None)
+            raise self._no_count(given, "and not above 0")
         return value
 
     def count_or_none(self, *names: str) -> int | None:
-        """Read a whole number; None where it is missing or null.
+        """Read a whole number of 0 or more; None where it is missing or null.
 
         Raises:
-            ConfigurationError: it is no whole number.
+            ConfigurationError: it is no such number.
         """
         for name in names:
             value = self._data.get(name)
             if value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
-                raise ConfigurationError(
-                    f"{self.where}: {name} is {value!r}, no whole number",
-                    hint="give the config.json as the model's authors publish it",
-                )
+            if not _is_count(value):
+                raise self._no_count(name, "no whole number from 0 to 10¹²")
             return int(value)
         return None
 
@@ -68,3 +72,14 @@ class Fields:
             f"{self.where}: the field {names[0]!r}{also} is missing",
             hint="add it from the model's card, or name a model of the table",
         )
+
+    def _no_count(self, name: str, why: str) -> ConfigurationError:
+        return ConfigurationError(
+            f"{self.where}: {name} is {self._data.get(name)!r}, {why}",
+            hint="give the config.json as the model's authors publish it",
+        )
+
+
+def _is_count(value: object) -> TypeGuard[int | float]:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and not value % 1 and 0 <= value <= _MOST
