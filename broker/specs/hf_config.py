@@ -188,6 +188,11 @@ def _fields(text: str, where: str) -> Fields:
             f"{where}: no JSON at line {cause.lineno}: {cause.msg}",
             hint="give the config.json of a Hugging Face model",
         ) from cause
+    except (ValueError, RecursionError) as cause:  # thousands of digits or of brackets
+        raise ConfigurationError(
+            f"{where}: the JSON is too long or deep",
+            hint="give the config.json of a Hugging Face model",
+        ) from cause
     if not isinstance(data, dict):
         raise ConfigurationError(
             f"{where}: no JSON object", hint="give the config.json of a Hugging Face model"

@@ -125,6 +125,9 @@ def objects(text: str, name: str) -> Iterator[object]:
         except json.JSONDecodeError as cause:
             line = text.count("\n", 0, cause.pos) + 1
             raise unreadable(name, f"no JSON at line {line}: {cause.msg.lower()}") from cause
+        except (ValueError, RecursionError) as cause:  # thousands of digits or of brackets
+            line = text.count("\n", 0, at) + 1
+            raise unreadable(name, f"the JSON from line {line} is too long or deep") from cause
         yield from value if isinstance(value, list) else [value]
 
 

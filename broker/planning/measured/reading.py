@@ -1,5 +1,6 @@
 """Which format a file of measurements has, and what it says."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -43,10 +44,13 @@ def read_text(text: str, name: str) -> RawFile:
     Raises:
         ConfigurationError: it has no format that is known.
     """
-    if is_perf(text):
-        return read_perf(text, name)
-    if is_plain(text):
-        return read_plain(text, name)
+    try:
+        if is_perf(text):
+            return read_perf(text, name)
+        if is_plain(text):
+            return read_plain(text, name)
+    except csv.Error as cause:
+        raise unreadable(name, f"this is no CSV ({cause})") from cause
     if not text.lstrip().startswith(("{", "[")):
         raise unreadable(name, "neither JSON nor a CSV of measurements")
     first = next(objects(text, name), None)

@@ -310,3 +310,9 @@ def test_a_count_that_no_model_has_is_named(field: str, value: int, said: str) -
 
 def test_no_heads_of_keys_and_values_are_those_of_queries() -> None:
     assert read(LLAMA | {"num_key_value_heads": 0}).kv_heads == LLAMA["num_attention_heads"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' + "9" * 5000 + "}"])
+def test_a_file_of_endless_json_is_told(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="the JSON is too long or deep"):
+        model_from_config(text, "config.json")

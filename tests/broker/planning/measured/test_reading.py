@@ -186,6 +186,10 @@ def test_a_plain_csv_has_serving_and_training() -> None:
         ("model,gpu,tpot_ms,color\n", "no column is called 'color'"),
         ("Metric,avg\nRequest Count,5\n", "neither Inter Token Latency"),
         ("Metric,avg\nInter Token Latency (ms),n/a\n", "line 2: 'n/a' is no number"),
+        ("[" * 100_000, "the JSON from line 1 is too long or deep"),
+        ('{"completed": ' + "9" * 5000 + "}", "the JSON from line 1 is too long or deep"),
+        (f"model,gpu,tpot_ms\n{'x' * 200_000},y,1\n", "this is no CSV"),
+        (f"Metric,avg\n{'x' * 200_000},1\nInter Token Latency (ms),1\n", "this is no CSV"),
     ],
 )
 def test_what_cannot_be_read_says_where(text: str, said: str) -> None:
