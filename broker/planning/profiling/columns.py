@@ -108,7 +108,7 @@ def find_columns(header: str, wanted: ColumnNames, source: str) -> Columns:
         ConfigurationError: one of them is not there.
     """
     delimiter = max(_DELIMITERS, key=header.count)
-    names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+    names = [name.strip() for name in _cells(header, delimiter, source)]
     return Columns(
         time=_position(names, wanted.time, _Kind("--time", "the instant", _TIMES), source),
         input=_position(names, wanted.input, _Kind("--input", "prompt tokens", _INPUTS), source),
@@ -117,6 +117,16 @@ def find_columns(header: str, wanted: ColumnNames, source: str) -> Columns:
         ),
         delimiter=delimiter,
     )
+
+
+def _cells(header: str, delimiter: str, source: str) -> Sequence[str]:
+    try:
+        return next(csv.reader([header], delimiter=delimiter), [])
+    except csv.Error as cause:
+        raise ConfigurationError(
+            f"{source}: its first line names no columns ({cause})",
+            hint="give a CSV file with a row a request, or what Prometheus answered as JSON",
+        ) from cause
 
 
 def _position(names: Sequence[str], wanted: str | None, kind: _Kind, source: str) -> int:

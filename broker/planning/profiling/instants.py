@@ -42,17 +42,25 @@ class InstantReader:
             raise ValueError("no instant") from cause
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=self.zone)
-        return moment.timestamp()
+        seconds = moment.timestamp()
+        if not is_instant(seconds):  # 0001-01-01 is what some servers write for none
+            raise ValueError("no instant")
+        return seconds
 
     def _number(self, number: float) -> float:
         for scale in _SCALES:
-            if _EARLIEST_S <= number / scale < _LATEST_S:
+            if is_instant(number / scale):
                 return number / scale
         if self.start_s is not None and 0 <= number < _EARLIEST_S:
             return self.start_s + number
         if 0 <= number < _EARLIEST_S:
             raise ValueError("seconds since an unknown start")
         raise ValueError("no instant")
+
+
+def is_instant(seconds: float) -> bool:
+    """Tell whether something can have happened so many seconds after 1970."""
+    return _EARLIEST_S <= seconds < _LATEST_S
 
 
 def names_its_zone(text: str) -> bool:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from broker.domain.errors import ConfigurationError
 from broker.domain.load_profile import LeftOut
+from broker.planning.profiling.instants import is_instant
 from broker.planning.profiling.rates import STEP_S, Rates
 
 _FEWEST = 4
@@ -84,11 +85,11 @@ def _summed(series: Sequence[_Series]) -> tuple[dict[float, float], tuple[LeftOu
     for one in series:
         for at, text in one.values:
             value = _rate(text)
-            if math.isnan(value):
-                bad, example = bad + 1, example or f"{text} at {at:.0f}"
+            if math.isnan(value) or not is_instant(at):
+                bad, example = bad + 1, example or f"{text} at {at:g}"
             else:
                 sums[at] += value
-    left_out = LeftOut(reason="no rate", row_count=bad, example=example)
+    left_out = LeftOut(reason="no rate at an instant", row_count=bad, example=example)
     return dict(sorted(sums.items())), (left_out,) if bad else ()
 
 

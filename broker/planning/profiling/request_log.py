@@ -7,6 +7,7 @@ import csv
 import gzip
 import hashlib
 import io
+import zlib
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,7 +140,7 @@ def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
             io.TextIOWrapper(raw, encoding="utf-8", errors="replace", newline="") as text,
         ):
             yield text
-    except (OSError, EOFError) as cause:
+    except (OSError, EOFError, zlib.error) as cause:
         raise _unreadable(path, cause) from cause
 
 

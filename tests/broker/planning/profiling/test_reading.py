@@ -115,7 +115,7 @@ def test_series_of_prometheus_are_added_up_and_gaps_are_unknown(tmp_path: Path) 
     assert (rates.start_s, rates.step_s, series) == (NOON, 300, 2)
     assert rates.per_s[[0, 1, 3]].tolist() == [2, 2, 4]
     assert rates.known.tolist() == [True, True, False, True]
-    assert [(one.reason, one.row_count) for one in left_out] == [("no rate", 1)]
+    assert [(one.reason, one.row_count) for one in left_out] == [("no rate at an instant", 1)]
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,29 @@ def test_what_is_no_range_query(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         read_rates(path)
     assert "/api/v1/query_range" in error.value.hint
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00", "9999-12-31T23:59:59Z"])
+def test_a_moment_at_which_nothing_happens_is_no_instant(tmp_path: Path, moment: str) -> None:
+    log = log_of(tmp_path, f"ts,input,output\n{moment},1,1\n2026-03-02T12:00:00Z,5,7\n")
+    assert list(log.times_s) == [NOON]
+    assert [(one.reason, one.row_count) for one in log.left_out] == [("no instant", 1)]
+
+
+def test_samples_of_prometheus_at_no_instant_are_left_out(tmp_path: Path) -> None:
+    at: list[list[object]] = [[NOON, "1"], [NOON + 300, "2"], [1e300, "3"], [-1, "3"]]
+    rates, _, left_out = read_rates(reply(tmp_path / "rates.json", at))
+    assert (rates.start_s, rates.per_s.tolist()) == (NOON, [1, 2])
+    assert [one.row_count for one in left_out] == [2]
+
+
+def test_a_log_without_lines_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="its first line names no columns"):
+        log_of(tmp_path, "x" * 200_000)
+
+
+def test_a_compressed_log_that_is_damaged_is_told(tmp_path: Path) -> None:
+    rows = b"".join(b"%d,5,7\n" % (1772452800 + at * 977) for at in range(3000))
+    packed = gzip.compress(b"ts,input,output\n" + rows)
+    with pytest.raises(ConfigurationError, match="cannot read the log"):
+        log_of(tmp_path, packed[:60] + b"\xff" * 200 + packed[260:])
