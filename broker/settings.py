@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Annotated, Self, get_args
 
 import platformdirs
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -39,7 +46,22 @@ _REGIONS_ENDING = "_regions"
 _NO_SETTINGS = ("debug", "settings_file")
 """Variables that are read elsewhere: by the command line, and to find the file."""
 
-_UserPath = Annotated[Path, AfterValidator(Path.expanduser)]
+
+def _expanded(path: Path) -> Path:
+    """Put the home folder in place of a `~`.
+
+    Raises:
+        ValueError: there is no such user, or no home folder; or no path has such a character.
+    """
+    if "\0" in str(path):
+        raise ValueError("a path has no character of the number 0")
+    try:
+        return path.expanduser()
+    except RuntimeError as cause:
+        raise ValueError(f"{str(path)!r} begins with the home of nobody; write it out") from cause
+
+
+_UserPath = Annotated[Path, AfterValidator(_expanded)]
 
 
 class _ByProvider(PydanticBaseSettingsSource):
@@ -71,7 +93,7 @@ class _ByProvider(PydanticBaseSettingsSource):
 def _listed(name: str, value: str, example: str) -> tuple[str, ...]:
     try:
         read: object = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         read = None
     if not (isinstance(read, list) and all(isinstance(one, str) for one in read)):
         variable = f"{PREFIX}{name.upper()}"
@@ -180,6 +202,13 @@ class Settings(BaseSettings):
     price_jump_min_usd_per_day: Annotated[Decimal, Field(ge=0)] = Decimal(10)
     """A dearer price of what the plan in force uses is told of if it costs this much a day."""
 
+    @field_validator("keys")
+    @classmethod
+    def _without_blanks(cls, keys: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+        """Drop the blanks around keys, such as the line break at the end of a mounted secret."""
+        sent = {name: key.get_secret_value().strip() for name, key in keys.items()}
+        return {name: SecretStr(key) for name, key in sent.items() if key}
+
     @model_validator(mode="after")
     def _band_is_one(self) -> Self:
         if self.min_usd_per_gpu_hour >= self.max_usd_per_gpu_hour:
@@ -242,9 +271,19 @@ def load_settings(warn: Callable[[str], None] = lambda _: None) -> Settings:
 
 
 def settings_path() -> Path:
-    """Give the settings file: the one that the environment names, else the platform's."""
+    """Give the settings file: the one that the environment names, else the platform's.
+
+    Raises:
+        ConfigurationError: it is named by a home folder that nobody has.
+    """
     named = _variables().get("settings_file")
-    return Path(named).expanduser() if named else default_path()
+    try:
+        return Path(named).expanduser() if named else default_path()
+    except RuntimeError as cause:
+        raise ConfigurationError(
+            f"{FILE_VARIABLE}: {named!r} begins with the home of nobody",
+            hint="write the path out, from / on",
+        ) from cause
 
 
 def settings_file() -> SettingsFile:
@@ -317,7 +356,7 @@ def _wrong_values(
     error: ValidationError, file: SettingsFile, given: Mapping[str, object]
 ) -> ConfigurationError:
     """Say of each wrong value where it was read, and show it if it is no secret."""
-    told, in_file = [], False
+    told, hint = [], "correct or unset the environment variable"
     for problem in error.errors(include_url=False):
         name = str(problem["loc"][0]) if problem["loc"] else ""
         message = problem["msg"].removeprefix("Value error, ").replace("tuple", "list")
@@ -326,15 +365,13 @@ def _wrong_values(
             message = f"{shown}{message[:1].lower()}{message[1:]}"
         if name in given and name not in ("keys", "regions"):
             told.append(f"settings file {str(file.path)!r}: {name}: {message}")
-            in_file = True
+            hint = "correct the file, or take the line out"
         elif name:
             told.append(f"{PREFIX}{name.upper()}: {message}")
-        else:
+        else:  # two settings together, from wherever they are
             told.append(f"settings: {message}")
-    hint = "correct the file, or take the line out" if in_file else ""
-    return ConfigurationError(
-        "\n".join(told), hint=hint or "correct or unset the environment variable"
-    )
+            hint = f"correct it in the environment or in {str(file.path)!r}"
+    return ConfigurationError("\n".join(told), hint=hint)
 
 
 def _shown(value: object) -> str:

@@ -75,7 +75,7 @@ def is_open_to_others(path: Path) -> bool:
 
 def _parsed(path: Path) -> Mapping[str, object]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as cause:
         raise ConfigurationError(
             f"cannot read the settings file {str(path)!r}: {cause.strerror}",
@@ -89,6 +89,10 @@ def _parsed(path: Path) -> Mapping[str, object]:
         problem = f"broken TOML: {str(cause)[:1].lower()}{str(cause)[1:]}"
         hint = 'text stands in quotes (name = "text"), and a key stands once in its table'
         raise _wrong(path, problem, hint) from cause
+    except (ValueError, RecursionError) as cause:  # thousands of digits or of brackets
+        raise _wrong(
+            path, "broken TOML: it is too long or deep", "look for endless values"
+        ) from cause
 
 
 def _check_names(path: Path, values: Mapping[str, object], names: Collection[str]) -> None:

@@ -53,9 +53,21 @@ def _with_trace(service: object, folder: Path | None, where: str) -> object:
             f"{where}.traffic.trace: {trace!r} is read beside the file, and there is none",
             hint="write the curve that `gpubroker profile` makes of it",
         )
-    profile = _profile(folder / Path(trace).expanduser(), f"{where}.traffic.trace")
+    profile = _profile(folder / _path(trace, where), f"{where}.traffic.trace")
     _check_same(traffic, profile, f"{where}.traffic.trace")
     return _filled(service, trace, profile, where)
+
+
+def _path(trace: str, where: str) -> Path:
+    try:
+        if "\0" not in trace:
+            return Path(trace).expanduser()
+    except RuntimeError:  # the home folder of nobody
+        pass
+    raise ConfigurationError(
+        f"{where}.traffic.trace: {trace!r} is no path",
+        hint="write it out, from / or from the file on",
+    )
 
 
 def _profile(path: Path, where: str) -> LoadProfile:

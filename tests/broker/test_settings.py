@@ -113,7 +113,11 @@ def test_no_file_is_needed_unless_one_is_named(
         ("keys = {}", "keys: a provider's own stand in a table", "[providers.NAME]"),
         ("providers = 3", "providers is no table", "[providers.lambda]"),
         ("data_dir =", "broken TOML: invalid value", "quotes"),
-        ("min_usd_per_gpu_hour = 70", "70 is not below max_usd_per_gpu_hour 60", ""),
+        (f"mail_to = {'[' * 5000}", "broken TOML: it is too long or deep", "endless"),
+        (f"smtp_port = {'9' * 5000}", "broken TOML: it is too long or deep", "endless"),
+        ('data_dir = "~nobody-at-all/x"', "data_dir: '~nobody-at-all/x' is not right", "correct"),
+        ('data_dir = "a\\u0000b"', "a path has no character of the number 0", "correct"),
+        ("min_usd_per_gpu_hour = 70", "70 is not below max_usd_per_gpu_hour 60", "settings.toml'"),
         ("stale_after_h_spot = 1\nsmtp_port = 0\nmax_row_drop = 2", "smtp_port: 0 is not", ""),
     ],
 )
@@ -186,3 +190,24 @@ def test_variables_that_set_nothing_are_named(monkeypatch: pytest.MonkeyPatch) -
 def test_settings_made_in_code_read_no_file(file: Path) -> None:
     assert file.exists()
     assert Settings().stale_after_h_spot == 24
+
+
+def test_the_blanks_around_a_key_are_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUBROKER_SETTINGS_FILE", os.devnull)
+    monkeypatch.setenv("GPUBROKER_LAMBDA_API_KEY", " from-a-mounted-file\r\n")
+    monkeypatch.setenv("GPUBROKER_VAST_API_KEY", "\n")
+    keys = load_settings().keys
+    assert {name: key.get_secret_value() for name, key in keys.items()} == {
+        "lambda_api_key": "from-a-mounted-file"
+    }
+
+
+def test_a_file_may_begin_with_the_mark_of_its_encoding(file: Path) -> None:
+    file.write_text("stale_after_h_spot = 3", encoding="utf-8-sig")
+    assert load_settings().stale_after_h_spot == 3
+
+
+def test_the_home_folder_of_nobody_has_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUBROKER_SETTINGS_FILE", "~nobody-at-all/settings.toml")
+    with pytest.raises(ConfigurationError, match="begins with the home of nobody"):
+        load_settings()

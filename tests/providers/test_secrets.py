@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from broker.domain.errors import ProviderError
+from providers.kit.access import Access
 from providers.kit.http import live_client
 from providers.kit.secrets import BLOT, Secrets, secrets_of
 
@@ -111,3 +112,12 @@ def test_a_key_with_a_line_break_is_not_told_by_the_error_that_refuses_it(unix_s
         http.get("http://acme.example/", headers={"Authorization": f"Bearer {key}"})
     assert "Illegal header value" in str(caught.value)
     assert "0123456789" not in f"{caught.value} {caught.value.hint} {logs}"
+
+
+@pytest.mark.parametrize("key", ["two\nlines", "naïve", "a\0b"])
+def test_a_key_that_no_header_takes_is_told_without_it(key: str) -> None:
+    access = Access({"api_key": SecretStr(key)})
+    for give in (access.key, access.bearer, lambda: access.header("X-API-Key")):
+        with pytest.raises(ProviderError, match="its api_key has a line break") as error:
+            give()
+        assert key not in f"{error.value!r}{error.value.hint}"

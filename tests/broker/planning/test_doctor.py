@@ -129,7 +129,7 @@ def test_keys_are_named_and_never_told(tmp_path: Path) -> None:
     said = {name: provider(found, name).found for name in ("lambda", "runpod", "verda", "vast")}
     assert said == {
         "lambda": "api_key set",
-        "runpod": "api_key has blanks or quotes around it",
+        "runpod": "api_key has quotes around it",
         "verda": "client_secret is missing beside its other half",
         "vast": "client_id is set, which it does not use",
     }

@@ -138,3 +138,9 @@ def test_a_log_cannot_be_exchanged_after_it_was_read(read: Read) -> None:
             Inputs(read("{trace: log.csv}"), view),
             [parse_change("services.chat.traffic.trace=other.csv")],
         )
+
+
+@pytest.mark.parametrize("trace", ["~nobody-at-all/log.csv", '"log\\0.csv"'])
+def test_a_log_that_no_path_leads_to_is_told(read: Read, trace: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"services\[0\]\.traffic\.trace: '.* is no path"):
+        read(f"{{trace: {trace}}}")
