@@ -44,6 +44,7 @@ from cli.schedule import schedule
 from cli.schema import schema
 from cli.size import size
 from cli.status import status
+from cli.streams import end_stdout, open_stdout, refused
 from cli.sweep import sweep
 from cli.verify import verify
 
@@ -129,7 +130,10 @@ def main() -> None:
     gc.set_threshold(*_COLLECT)
     # Pydantic would read the metadata of every installed package to look for plugins of its own.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # noqa: TID251 - not a setting
-    sys.exit(run(sys.argv[1:]))
+    open_stdout()
+    code = run(sys.argv[1:])
+    lost = end_stdout()
+    sys.exit(_end(lost) if lost and not code else code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -143,11 +147,21 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except typer.TyperException as error:
         return _report_usage(error, arguments)
+    except OSError as error:
+        return _end(error)
     except KeyboardInterrupt:  # the second one; typer gives 130 for the first
         return 130
     except SystemExit as end:  # how typer ends where nobody reads what is printed any more
         code = end.code
     return code if isinstance(code, int) else 0
+
+
+def _end(error: OSError) -> int:
+    """Tell what the system refused, and give the exit code; where nobody reads, tell nothing."""
+    if isinstance(error, BrokenPipeError):
+        return 1
+    print_error(refused(error))
+    return ConfigurationError.exit_code
 
 
 def _only_asked(arguments: Sequence[str]) -> typer.Typer:

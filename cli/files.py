@@ -29,7 +29,7 @@ def check_writable(
             f"{name} {str(path)!r} is a folder", hint=f"name a file in it: {path / example}"
         )
     if _is_replaceable(path):
-        write = _beside(path)
+        write = _beside(_target(path, name))
         _try_to_write(path, write, "", name)
         write.unlink()
 
@@ -43,10 +43,11 @@ def write_whole(path: Path, content: str | bytes, *, name: str = OUT) -> None:
     if not _is_replaceable(path):  # a device or a pipe, which must stay what it is
         _try_to_write(path, path, content, name)
         return
-    beside = _beside(path)
+    target = _target(path, name)
+    beside = _beside(target)
     try:
         _try_to_write(path, beside, content, name)
-        beside.replace(path.resolve())
+        beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -55,9 +56,21 @@ def _is_replaceable(path: Path) -> bool:
     return path.is_file() or not path.exists()
 
 
-def _beside(path: Path) -> Path:
-    """Name a file in the same folder; a link's target is written, so that the link stays."""
-    target = path.resolve()
+def _target(path: Path, name: str) -> Path:
+    """Follow a link to what is written, so that the link stays."""
+    loop = ConfigurationError(
+        f"{name} {str(path)!r} is a link that leads to itself", hint="give another path"
+    )
+    try:
+        target = path.resolve()
+    except RuntimeError as cause:  # until Python 3.13
+        raise loop from cause
+    if target.is_symlink():
+        raise loop
+    return target
+
+
+def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}.tmp")
 
 

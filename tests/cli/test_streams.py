@@ -1,0 +1,90 @@
+"""What is printed: UTF-8 in files and pipes, and all of it, or an error that says so."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import Gpubroker
+
+ROOT = Path(__file__).parents[2]
+MAIN = "from cli.app import main; main()"
+
+
+def shell(script: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a script in which `gpubroker` is this checkout."""
+    return subprocess.run(  # noqa: S603 - the scripts are those of this file
+        ["/bin/bash", "-c", f'gpubroker() {{ "$0" -c "{MAIN}" "$@"; }}; {script}', sys.executable],
+        capture_output=True,
+        cwd=ROOT,
+        env={"PATH": os.defpath, "PYTHONPATH": str(ROOT), "NO_COLOR": "1", **environment},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_a_pipe_gets_utf_8_whatever_the_terminal_speaks(encoding: str) -> None:
+    ended = shell("gpubroker examples | cat", PYTHONIOENCODING=encoding)
+    assert ended.stderr == b""
+    assert "────" in ended.stdout.decode()
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_that_is_full_is_told(unbuffered: str, tmp_path: Path) -> None:
+    """`ulimit -f` takes two blocks of a file, as a full disk does."""
+    out = tmp_path / "schema.json"
+    script = f"ulimit -f 2; gpubroker schema plan > {out}"
+    ended = shell(script, PYTHONUNBUFFERED=unbuffered, PYTHONDONTWRITEBYTECODE="1")
+    assert 0 < out.stat().st_size <= 2048
+    assert ended.returncode == 2
+    assert ended.stderr.decode().splitlines() == [
+        "error: what is printed cannot be written: File too large",
+        "hint: free some space, or write to another place; what is there is not whole",
+    ]
+
+
+def test_a_little_that_nobody_reads_causes_no_trace() -> None:
+    ended = shell("gpubroker --version | true; exit ${PIPESTATUS[0]}")
+    assert (ended.returncode, ended.stderr) == (1, b"")
+
+
+def test_a_closed_output_is_no_bug() -> None:
+    ended = shell("gpubroker examples >&-")
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("plan", "w.yaml", "--out", "{}"),
+        ("catalog", "export", "{}"),
+        ("examples", "--copy", "company", "--to", "{}"),
+        ("init", "--yes", "--workloads", "{}"),
+        ("init", "--yes", "--workloads", "new.yaml", "--settings", "{}"),
+        ("record", "oci", "--out", "{}"),
+        ("approve", "{}", "--by", "ana"),
+    ],
+)
+def test_what_the_system_refuses_is_no_bug(
+    arguments: tuple[str, ...],
+    gpubroker: Gpubroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    long = "x" * 300
+    ended = gpubroker(*(one.format(long) for one in arguments))
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{long}' cannot be used: File name too long" in ended.err
+    assert "hint: check the path, and the rights" in ended.err
+
+
+def test_a_link_that_leads_to_itself_cannot_be_written(
+    gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    link = tmp_path / "plan.json"
+    link.symlink_to(link)
+    ended = gpubroker("plan", "w.yaml", "--out", str(link))
+    assert ended.code == 2
+    assert f"--out '{link}' is a link that leads to itself" in ended.err
