@@ -156,10 +156,11 @@ def _folder_check(folder: Path) -> CheckRow:
     if not there.is_dir():
         return CheckRow("data folder", State.BROKEN, f"{there} is no folder", remedy)
     try:
+        folder.exists()  # which tells of a name that is too long, as the nearest folder does not
         with tempfile.NamedTemporaryFile(dir=there, prefix=".doctor-") as file:
             file.write(b"x")
     except OSError as error:
-        found = f"{there} cannot be written: {error.strerror}"
+        found = f"{error.filename or there} cannot be used: {error.strerror}"
         return CheckRow("data folder", State.BROKEN, found, remedy)
     is_new = there != folder
     return CheckRow("data folder", State.OK, f"{folder}{' (not made yet)' if is_new else ''}")
@@ -178,11 +179,18 @@ def _disk_check(folder: Path) -> CheckRow:
 
 
 def _existing(folder: Path) -> Path:
-    """Find the nearest folder that is there."""
+    """Find the nearest folder that is there, as far as one may look."""
     path = folder.absolute()
-    while not path.exists() and path != path.parent:
+    while not _is_there(path) and path != path.parent:
         path = path.parent
     return path
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # it is in a folder that may not be looked into, or its name is too long
+        return False
 
 
 def _clock_check(now: datetime, newest: datetime | None, skew: timedelta | None) -> CheckRow:

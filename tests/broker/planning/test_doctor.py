@@ -114,6 +114,14 @@ def test_a_data_folder_that_is_a_file_is_broken(tmp_path: Path) -> None:
     assert check(found, "database").state is State.SKIPPED
 
 
+def test_a_data_folder_that_the_system_refuses_is_broken(tmp_path: Path) -> None:
+    found = look(Settings(data_dir=tmp_path / ("x" * 300) / "data"))
+    row = check(found, "data folder")
+    assert row.state is State.BROKEN
+    assert "cannot be used: File name too long" in row.found
+    assert check(found, "database").state is State.SKIPPED
+
+
 def test_keys_are_named_and_never_told(tmp_path: Path) -> None:
     given = {
         "lambda_api_key": "sek-canary",
