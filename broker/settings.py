@@ -236,11 +236,6 @@ class Settings(BaseSettings):
         """Give the file of the catalog."""
         return self.data_dir / "catalog.sqlite3"
 
-    @property
-    def database_url(self) -> str:
-        """Give the SQLAlchemy URL of the catalog."""
-        return f"sqlite:///{self.database_path}"
-
 
 def load_settings(warn: Callable[[str], None] = lambda _: None) -> Settings:
     """Read the settings from the environment and the file; `warn` is told what is unsafe.

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
@@ -98,7 +98,8 @@ def _sqlite_engine(path: Path) -> Engine:
     except OSError as cause:
         raise unusable(path, cause) from cause
     # Without a pool no connection outlives its transaction, so no thread inherits another's.
-    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    # Not as a text: a `?` in a path would begin the query of an address.
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
     event.listen(engine, "connect", _prepare)
     return engine
 

@@ -43,10 +43,12 @@ def test_the_database_is_in_wal_mode(tmp_path: Path) -> None:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
 
 
-def test_a_folder_is_made_whatever_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "50% off" / "deep" / "catalog.sqlite3"
+@pytest.mark.parametrize("name", ["50% off", "is it?", "a?mode=ro", "#1%20", "[red]", "a@b:c"])
+def test_a_folder_is_made_whatever_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name / "deep" / "catalog.sqlite3"
     open_database(path)
     assert path.is_file()
+    assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 def test_opening_twice_keeps_what_is_there(place: Place) -> None:
