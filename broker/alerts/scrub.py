@@ -57,6 +57,13 @@ def _forms(value: str) -> Iterator[str]:
     yield from (value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
     yield base64.b64encode(value.encode()).decode()
     if "://" in value:
-        parts = urlsplit(value)
-        yield from (parts.path, parts.query, parts.password or "")
-        yield from (part for part in parts.path.split("/") if len(part) >= _LONG_PART)
+        yield from _parts(value)
+
+
+def _parts(address: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # none that anything is sent to
+        return
+    yield from (parts.path, parts.query, parts.password or "")
+    yield from (part for part in parts.path.split("/") if len(part) >= _LONG_PART)

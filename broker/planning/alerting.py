@@ -1,16 +1,17 @@
 """The door to alerts: sinks from the settings, nights, digests, a trial, what waits."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from ipaddress import ip_address
 from typing import TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 from uuid import uuid4
 
+import httpx
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
@@ -34,6 +35,7 @@ from broker.store.database import open_store, reading
 
 Sleep = Callable[[float], None]
 _Value = TypeVar("_Value")
+_MAIL_WORDS = {"smtp_host": "host", "mail_from": "sender", "mail_to": "recipient"}
 _LONG_PART = 12
 """A shorter part of an address is a word, no secret."""
 
@@ -135,14 +137,17 @@ def scrub_from(settings: Settings) -> Scrub:
     """Gather every secret of the settings, to be kept out of what is told."""
     database = settings.database
     own = (settings.slack_webhook_url, settings.webhook_secret, settings.smtp_password)
-    password = urlsplit(database.get_secret_value()).password if database else None
+    place = _split(database.get_secret_value()) if database else None
+    password = place.password if place else None
     parts = (*_telling_parts(settings.webhook_url or ""), *([password] if password else []))
     return scrub_of([*settings.keys.values(), *own, *map(SecretStr, parts)])
 
 
 def _telling_parts(url: str) -> Iterator[str]:
     """Give what of a webhook's address may be a secret: long parts of its path, and its query."""
-    parts = urlsplit(url)
+    parts = _split(url)
+    if parts is None:
+        return
     yield from (part for part in parts.path.split("/") if len(part) >= _LONG_PART)
     yield from (value for _, value in parse_qsl(parts.query))
     if parts.password:
@@ -175,6 +180,7 @@ def sinks_from(settings: Settings, clock: Clock, *, sleep: Sleep = time.sleep) -
 def _mail(settings: Settings, host: str, scrub: Scrub, sleep: Sleep) -> Mail:
     sender = _needed(settings.mail_from, "mail_from", "smtp_host")
     to = _needed(settings.mail_to or None, "mail_to", "smtp_host")
+    _check_mail(host, sender, to)
     user, password = settings.smtp_user, settings.smtp_password
     if user is not None:
         password = _needed(password, "smtp_password", "smtp_user")
@@ -199,13 +205,47 @@ def _needed(value: _Value | None, name: str, because: str) -> _Value:
 
 def _check_address(name: str, url: str, *, needs_tls: bool) -> None:
     """Refuse an address that nothing can be posted to, or a secret one that others could read."""
-    parts = urlsplit(url)
-    is_safe = parts.scheme == "https" or not needs_tls or _is_loopback(parts.hostname or "")
-    if parts.scheme not in ("https", "http") or not parts.hostname or not is_safe:
+    parts = _split(url)
+    host = (parts.hostname if parts else None) or ""
+    schemes = ("https",) if needs_tls and not _is_loopback(host) else ("https", "http")
+    if parts is None or parts.scheme not in schemes or not (_is_host(host) and _is_line(url)):
         raise ConfigurationError(
             f"GPUBROKER_{name.upper()} is no {'https' if needs_tls else 'http or https'} address",
-            hint="copy the whole address, with https:// at its start",
+            hint="copy the whole address, with https:// at its start and no line break",
         )
+
+
+def _check_mail(host: str, sender: str, to: Sequence[str]) -> None:
+    """Refuse what no header of a mail takes, and a host that no name server knows."""
+    named = [("smtp_host", host), ("mail_from", sender), *(("mail_to", one) for one in to)]
+    for name, value in named:
+        if not (value.strip() and _is_line(value)) or (name == "smtp_host" and not _is_host(value)):
+            raise ConfigurationError(
+                f"GPUBROKER_{name.upper()}: {value!r} is no {_MAIL_WORDS[name]}",
+                hint="write it without a line break",
+            )
+
+
+def _split(url: str) -> SplitResult | None:
+    """Take an address apart; None where that cannot be done."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which may be none
+    except ValueError:
+        return None
+    return parts
+
+
+def _is_line(text: str) -> bool:
+    return text.isprintable()
+
+
+def _is_host(name: str) -> bool:
+    """Tell whether a name, or an address of IPv4 or IPv6, may be asked for."""
+    try:
+        return bool(name.encode("idna") and httpx.URL(scheme="https", host=name).host)
+    except (UnicodeError, httpx.InvalidURL):
+        return False
 
 
 def _is_loopback(host: str) -> bool:

@@ -58,6 +58,21 @@ def test_each_way_that_the_settings_name_is_a_sink(tmp_path: Path, clock: Clock)
         ({"webhook_url": "https://x.y/z"}, "GPUBROKER_WEBHOOK_SECRET is not"),
         ({"webhook_url": "x.y/z", "webhook_secret": "s"}, "GPUBROKER_WEBHOOK_URL is no http"),
         ({"slack_webhook_url": "http://hooks.slack.com/canary"}, "SLACK_WEBHOOK_URL is no https"),
+        *(
+            ({"slack_webhook_url": f"https://{rest}"}, "SLACK_WEBHOOK_URL is no https address")
+            for rest in ("h/x\n", "[::1/x", "h:port/x", "h:99999/x", "a..b/x", "xn--/x")
+        ),
+        ({"webhook_url": "https://[::1/x", "webhook_secret": "s"}, "WEBHOOK_URL is no http or"),
+        *(
+            ({"smtp_host": "m", "mail_from": "a@b.c", "mail_to": ("d@e.f",)} | wrong, problem)
+            for wrong, problem in (
+                ({"smtp_host": "a..b"}, "GPUBROKER_SMTP_HOST: 'a..b' is no host"),
+                ({"smtp_host": "m" * 70}, "' is no host"),
+                ({"mail_from": "a@b.c\n"}, "GPUBROKER_MAIL_FROM: 'a@b.c.*' is no sender"),
+                ({"mail_to": ("d@e.f", "")}, "GPUBROKER_MAIL_TO: '' is no recipient"),
+                ({"mail_to": ("d@e.f\nBcc: g@h.i",)}, "is no recipient"),
+            )
+        ),
         ({"smtp_host": "m"}, "GPUBROKER_MAIL_FROM is not"),
         ({"smtp_host": "m", "mail_from": "a@b.c"}, "GPUBROKER_MAIL_TO is not"),
         (
@@ -131,3 +146,10 @@ def test_a_digest_goes_through_the_same_sinks_once(tmp_path: Path, clock: Clock)
     assert len(service.digest(since)) == 1
     assert service.digest(since) == ()
     assert len(file.read_text().splitlines()) == 2
+
+
+def test_a_database_whose_url_cannot_be_read_keeps_nobody_from_telling(
+    tmp_path: Path, clock: Clock
+) -> None:
+    settings = given(database="postgresql://u:pw@[h/d", alert_file=tmp_path / "a.jsonl")
+    assert [sink.name for sink in sinks_from(settings, clock)] == ["file"]
