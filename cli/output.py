@@ -68,6 +68,7 @@ class Terminal:
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
         """Draw a bar on a terminal's stderr; call what is yielded with each thing that is done."""
         from rich.console import Console  # noqa: PLC0415 - see the class
+        from rich.markup import escape  # noqa: PLC0415 - see the class
         from rich.progress import Progress  # noqa: PLC0415 - see the class
 
         console = Console(stderr=True)
@@ -77,7 +78,7 @@ class Terminal:
             task = bar.add_task(what, total=total)
 
             def advance(name: str) -> None:
-                bar.update(task, advance=1, description=f"{what} {name}")
+                bar.update(task, advance=1, description=escape(f"{what} {name}"))
 
             yield advance
 
@@ -85,13 +86,14 @@ class Terminal:
     def working(self, what: str) -> Iterator[Callable[[str], None]]:
         """Turn a spinner on a terminal's stderr; call what is yielded with what is being done."""
         from rich.console import Console  # noqa: PLC0415 - see the class
+        from rich.markup import escape  # noqa: PLC0415 - see the class
 
         console = Console(stderr=True)
         if self.quiet or not console.is_terminal:
             yield lambda _: None
             return
-        with console.status(f"{what} …") as spinner:
-            yield lambda step: spinner.update(f"{what}: {step} …")
+        with console.status(escape(f"{what} …")) as spinner:
+            yield lambda step: spinner.update(escape(f"{what}: {step} …"))
 
 
 def _width() -> int:

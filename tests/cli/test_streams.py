@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import Gpubroker
 
+from cli.output import Terminal
+
 ROOT = Path(__file__).parents[2]
 MAIN = "from cli.app import main; main()"
 
@@ -88,3 +90,17 @@ def test_a_link_that_leads_to_itself_cannot_be_written(
     ended = gpubroker("plan", "w.yaml", "--out", str(link))
     assert ended.code == 2
     assert f"--out '{link}' is a link that leads to itself" in ended.err
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[red]x", "[bold"])
+def test_a_name_in_brackets_is_no_markup_of_what_is_being_done(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    terminal = Terminal()
+    with terminal.working(f"asking {name}") as step:
+        step(name)
+    with terminal.progress("planning", 1) as advance:
+        advance(name)
+    assert f"asking {name}: {name} …" in capsys.readouterr().err
