@@ -71,16 +71,19 @@ def size(  # noqa: PLR0913 - the options of a command are the parameters of its 
         ),
     ] = "torch",
     sequence_length: Annotated[
-        int, typer.Option(min=1, metavar="TOKENS", help="Tokens of a training sequence.")
+        int,
+        typer.Option(min=1, max=opt.MOST, metavar="TOKENS", help="Tokens of a training sequence."),
     ] = 4096,
     batch_tokens: Annotated[
-        int, typer.Option(min=1, metavar="TOKENS", help="Tokens of the global batch.")
+        int,
+        typer.Option(min=1, max=opt.MOST, metavar="TOKENS", help="Tokens of the global batch."),
     ] = 4_194_304,
     gpus: Annotated[
         list[int] | None,
         typer.Option(
             "--gpus",
             min=1,
+            max=opt.MOST,
             metavar="NUMBER",
             help="GPUs to train on, may be given again (default: 1 to 256 by doubling).",
         ),

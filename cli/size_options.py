@@ -12,6 +12,13 @@ TABLE_LIMIT = 12
 """Rows in a table where no limit is given; other formats have all."""
 
 
+MOST = 1_000_000_000
+"""The largest number of tokens or GPUs; the domain's own, which a test compares with it."""
+
+MOST_TO_TRAIN_ON = 1e21
+"""The same of the tokens of a run."""
+
+
 class NumberFormat(StrEnum):
     """Number formats; the domain's own would make `--help` slow, a test compares the two."""
 
@@ -39,10 +46,10 @@ ModelArgument = Annotated[
 ServeOption = Annotated[bool, typer.Option("--serve", help="Size a service.")]
 TrainOption = Annotated[bool, typer.Option("--train", help="Size a training run.")]
 InputOption = Annotated[
-    int, typer.Option("--input", min=1, metavar="TOKENS", help="Tokens of a prompt.")
+    int, typer.Option("--input", min=1, max=MOST, metavar="TOKENS", help="Tokens of a prompt.")
 ]
 OutputOption = Annotated[
-    int, typer.Option("--output", min=1, metavar="TOKENS", help="Tokens of an answer.")
+    int, typer.Option("--output", min=1, max=MOST, metavar="TOKENS", help="Tokens of an answer.")
 ]
 TOKENS_HELP = "Tokens to train on: 60e9 or 60B."
 GpuOption = Annotated[
@@ -126,8 +133,10 @@ def tokens(text: str) -> float:
         found = float(digits.replace(",", "").replace("_", "")) * scale
     except ValueError:
         found = 0.0
-    if not 0 < found < float("inf"):
-        raise typer.BadParameter(f"{text!r} is no number of tokens; write it as 60e9 or 60B")
+    if not 0 < found <= MOST_TO_TRAIN_ON:
+        raise typer.BadParameter(
+            f"{text!r} is no number of tokens up to 10²¹; write it as 60e9 or 60B"
+        )
     return found
 
 

@@ -7,6 +7,8 @@ import pytest
 from command_line import Gpubroker
 
 from broker.domain.gpu import Precision
+from broker.domain.parts import MOST
+from cli import size_options
 from cli.size_options import NumberFormat
 
 COLUMNS = (
@@ -43,6 +45,30 @@ def sheet(tmp_path: Path) -> str:
 
 def test_number_formats_are_those_of_the_domain() -> None:
     assert [one.value for one in NumberFormat] == [one.value for one in Precision]
+
+
+def test_the_largest_number_is_that_of_the_domain() -> None:
+    assert size_options.MOST == MOST
+
+
+@pytest.mark.parametrize(
+    ("asked", "option"),
+    [
+        (("--serve", *LIMITS), "--input"),
+        (("--serve", *LIMITS), "--output"),
+        (("--train", "--tokens", "1B"), "--gpus"),
+        (("--train", "--tokens", "1B"), "--batch-tokens"),
+        (("--train", "--tokens", "1B", "--batch-tokens", str(MOST)), "--sequence-length"),
+        (("--train",), "--tokens"),
+    ],
+)
+def test_more_than_can_be_counted_is_refused(
+    asked: tuple[str, ...], option: str, gpubroker: Gpubroker, sheet: str
+) -> None:
+    much = f"{MOST + 1}" if option != "--tokens" else "1e22"
+    ended = gpubroker("size", "llama-3.1-8b", *asked, option, much, "--sheet", sheet)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: Invalid value for '{option}': ")
 
 
 def test_what_serves_is_listed_by_price_and_what_does_not_with_why(
