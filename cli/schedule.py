@@ -25,6 +25,9 @@ schedule = typer.Typer(help="Run jobs again and again, each at its time.", no_ar
 add = typer.Typer(help="Put a job into the schedule.", no_args_is_help=True)
 schedule.add_typer(add, name="add")
 
+_LONGEST_S = 30 * 24 * 3600
+"""Who waits for more than a month waits for ever; beyond it dates come to an end."""
+
 NameOption = Annotated[
     str, typer.Option("--name", metavar="NAME", help="What to call the job. Default: by its kind.")
 ]
@@ -158,13 +161,20 @@ def run(
         str, typer.Option(metavar="ADDRESS", help="Where to listen for them.")
     ] = "127.0.0.1",
     lease: Annotated[
-        float, typer.Option(metavar="S", min=1, help="A runner silent so long is dead, seconds.")
+        float,
+        typer.Option(
+            metavar="S", min=1, max=_LONGEST_S, help="A runner silent so long is dead, seconds."
+        ),
     ] = 60,
     grace: Annotated[
-        float, typer.Option(metavar="S", min=0, help="Time for jobs to end in at SIGTERM, seconds.")
+        float,
+        typer.Option(
+            metavar="S", min=0, max=_LONGEST_S, help="Time for jobs to end in at SIGTERM, seconds."
+        ),
     ] = 60,
     job_limit: Annotated[
-        float, typer.Option(metavar="S", min=1, help="Longest time of one job, seconds.")
+        float,
+        typer.Option(metavar="S", min=1, max=_LONGEST_S, help="Longest time of one job, seconds."),
     ] = 6 * 3600,
 ) -> None:
     """Run jobs when they are due, until told to end by SIGTERM or Ctrl-C.

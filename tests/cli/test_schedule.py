@@ -58,6 +58,13 @@ def test_what_cannot_be_scheduled_is_refused(
     assert "nothing is scheduled" in gpubroker("schedule", "list").err
 
 
+@pytest.mark.parametrize("option", ["--lease", "--grace", "--job-limit"])
+def test_a_time_without_end_is_refused(gpubroker: Gpubroker, option: str) -> None:
+    ended = gpubroker("schedule", "run", "--once", option, "1e12")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"Invalid value for '{option}'" in ended.err
+
+
 def test_what_is_due_is_run_once_and_the_status_tells_of_it(gpubroker: Gpubroker) -> None:
     gpubroker("schedule", "add", "digest", "--at", "08:00")
     gpubroker("schedule", "add", "reprice", "--every", "6 h", "--provider", "lambda", "--recorded")
