@@ -77,6 +77,11 @@ def init(  # noqa: PLR0913 - one parameter an option
             f"{str(workloads)!r} exists and is not overwritten",
             hint="give another path with --workloads, or overwrite it with --force",
         )
+    if workloads.absolute() == target.absolute():
+        raise ConfigurationError(
+            f"{str(workloads)!r} cannot be both the settings and the workloads file",
+            hint="give two paths with --settings and --workloads",
+        )
     check_writable(workloads, inputs=(), name="--workloads", example="workloads.yaml")
     terminal, starter = Terminal.of(context), open_starter(system_clock)
     asking = _Asking(starter, asks=not yes)

@@ -108,6 +108,13 @@ def test_an_answer_that_cannot_be_writes_nothing(
     assert not (tmp_path / "conf").exists()
 
 
+def test_one_file_cannot_be_both(init: Gpubroker, tmp_path: Path) -> None:
+    ended = init("--yes", "--force", "--settings", str(tmp_path / "w.yaml"))
+    assert ended.code == 2
+    assert "cannot be both the settings and the workloads file" in ended.err
+    assert not (tmp_path / "w.yaml").exists()
+
+
 @pytest.mark.long
 def test_the_first_workloads_file_is_planned_at_once(
     init: Gpubroker, gpubroker: Gpubroker, tmp_path: Path
