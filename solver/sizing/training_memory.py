@@ -1,7 +1,8 @@
 """Peak memory of a training run on each GPU: states, activations, logits, buffers; bytes.
 
     states       ZeRO-1 4 + 12/d, ZeRO-2 2 + 14/d, ZeRO-3 16/d bytes per parameter (Adam, 16-bit
-                 weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp
+                 weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp; experts over
+                 ep·pp, with d the copies of each
     activations  tokens·(12h + 4kv + 2·matrices·f)/tp·c per layer; recomputed: 2h, one whole layer
     logits       bytes·tokens·vocabulary/tp
 
@@ -153,15 +154,31 @@ def weights_and_states(
 ) -> tuple[Number, Number]:
     """Size frozen weights, and what is trained with its optimizer, in bytes per GPU."""
     if task.method is Method.FULL:
-        held_params = _held_params(task.model, spread)
-        return 0.0, held_params * _trained_bytes(task, spread, constants)
+        return 0.0, _full_state_bytes(task, spread, constants)
     parts = spread.tensor * spread.pipeline
     frozen = frozen_bytes(task, constants) / parts
     shards = choose(spread.zero_stage == FULL_SHARDING, spread.shards, 1.0)
     return frozen / shards, adapter_bytes(task, constants) / parts
 
 
-def _trained_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
+def _full_state_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Number:
+    """Size what is trained with its optimizer: each part is sharded over its own copies alone.
+
+    Of experts that are dealt out there are fewer copies than data-parallel ranks, often just one.
+    """
+    model = task.model
+    params, experts = model.params_b * BILLION, expert_params(model)
+    copies = spread.shards * spread.tensor / larger(spread.tensor, spread.expert)
+    dense = held(params - experts, 0.0, spread)
+    dealt = held(experts, experts, spread)
+    return dense * _trained_bytes(task, spread, constants, shards=spread.shards) + (
+        dealt * _trained_bytes(task, spread, constants, shards=larger(copies, 1.0))
+    )
+
+
+def _trained_bytes(
+    task: Task, spread: Spread, constants: MemoryConstants, *, shards: Number
+) -> Number:
     is_tuned = task.stack is TrainingStack.TUNED
     whole = constants.hf_state_bytes if task.stack is TrainingStack.HF else _FULL_STATE_BYTES
     if task.is_offloaded:
@@ -173,7 +190,7 @@ def _trained_bytes(task: Task, spread: Spread, constants: MemoryConstants) -> Nu
     extra = _MASTER_GRADIENT_BYTES if is_tuned and not task.has_8_bit_weights else 0.0
     return state_bytes_per_param(
         zero_stage=spread.zero_stage,
-        shards=spread.shards,
+        shards=shards,
         whole=whole,
         extra=extra,
         weights=weights,

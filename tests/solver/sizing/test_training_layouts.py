@@ -9,7 +9,7 @@ from broker.domain.workload import Method, TrainingStack
 from broker.specs.load import Specs
 from solver.sizing.training_facts import Job, Wires, job, one_spread
 from solver.sizing.training_layouts import Search, fastest_split, layouts
-from solver.sizing.training_memory import Task, used_gib
+from solver.sizing.training_memory import Task, used_gib, weights_and_states
 from solver.sizing.training_time import step_s
 
 NODE = Wires(inside_gb_per_s=450.0, between_gb_per_s=400.0, gpus_per_node=8.0)
@@ -113,6 +113,16 @@ def test_only_long_sequences_are_cut_and_only_experts_dealt_out(specs: Specs) ->
     assert sizes(long, "context") == {1, 2, 4, 8}
     assert sizes(short, "expert") == {1}
     assert sizes(sparse, "expert", gpus=16) == {1, 2, 4, 8, 16}
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"])
+def test_the_gpus_of_a_layout_hold_every_state_of_the_network(specs: Specs, *, model: str) -> None:
+    """Weights, gradients, master weights and moments: 16 B a parameter, wherever experts lie."""
+    _, task = work_of(specs.gpu("H100-SXM"), specs.llm(model))
+    spread = layouts(task, wires=NODE, gpus=64, sequences=64)
+    _, states = weights_and_states(task, spread)
+    held_by_all = np.asarray(states) * 64
+    assert held_by_all.min() >= 16 * specs.llm(model).params_b * 1e9 * 0.999
 
 
 def test_a_long_sequence_needs_its_context_spread_over_gpus(specs: Specs) -> None:
