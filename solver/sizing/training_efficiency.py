@@ -72,6 +72,7 @@ class StackTraits:
     has_tensor: bool
     has_pipeline: bool
     has_context: bool
+    has_experts: bool
 
 
 def rating(*, gpu: GpuModel, precision: Precision) -> Rating:
@@ -99,8 +100,14 @@ def stack_traits(stack: TrainingStack) -> StackTraits:
     """Say what a stack can lay out."""
     match stack:
         case TrainingStack.TUNED:
-            return StackTraits(has_tensor=True, has_pipeline=True, has_context=True)
+            return StackTraits(
+                has_tensor=True, has_pipeline=True, has_context=True, has_experts=True
+            )
         case TrainingStack.TORCH:
-            return StackTraits(has_tensor=True, has_pipeline=False, has_context=True)
+            return StackTraits(
+                has_tensor=True, has_pipeline=False, has_context=True, has_experts=True
+            )
         case TrainingStack.HF:
-            return StackTraits(has_tensor=False, has_pipeline=False, has_context=False)
+            return StackTraits(
+                has_tensor=False, has_pipeline=False, has_context=False, has_experts=False
+            )

@@ -116,7 +116,7 @@ def _axes(task: Task) -> tuple[Sequence[int], ...]:
         tensors,
         PIPELINE_SIZES if traits.has_pipeline else (1,),
         contexts if traits.has_context else (1,),
-        experts or (1,),
+        experts if experts and traits.has_experts else (1,),
         (1, 2) if traits.has_pipeline else (1,),
         MICRO_BATCHES,
         _STAGES,

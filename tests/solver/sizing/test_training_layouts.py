@@ -115,6 +115,12 @@ def test_only_long_sequences_are_cut_and_only_experts_dealt_out(specs: Specs) ->
     assert sizes(sparse, "expert", gpus=16) == {1, 2, 4, 8, 16}
 
 
+def test_transformers_deal_out_no_experts(specs: Specs) -> None:
+    model = specs.llm("qwen3-30b-a3b")
+    _, task = work_of(specs.gpu("H100-SXM"), model, stack=TrainingStack.HF)
+    assert sizes(task, "expert", gpus=16) == {1}
+
+
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"])
 def test_the_gpus_of_a_layout_hold_every_state_of_the_network(specs: Specs, *, model: str) -> None:
     """Weights, gradients, master weights and moments: 16 B a parameter, wherever experts lie."""
