@@ -5,6 +5,7 @@ from solver.sizing import serving_constants as constants
 
 BILLION = 1e9
 _TIED_BELOW = 1.5
+_PLAIN_BITS = 16.0
 
 
 def expert_params(model: LlmModel) -> float:
@@ -55,15 +56,16 @@ def kv_shards(*, model: LlmModel, tensor: int) -> int:
     return 1 if is_mla(model) else min(tensor, model.kv_heads)
 
 
-def kv_bytes(*, model: LlmModel, tokens: float) -> float:
-    """Size the 16-bit KV cache of one sequence over all layers, in bytes.
+def kv_bytes(*, model: LlmModel, tokens: float, bits: float = _PLAIN_BITS) -> float:
+    """Size the KV cache of one sequence over all layers, in bytes; `bits` are of a cached value.
 
     MHA, GQA and MLA by the model's bytes per token; windowed and chunked layers hold at most the
-    window; layers of linear attention hold a state of fixed size instead. Ignores page rounding.
+    window; layers of linear attention hold a state of fixed size instead, which engines keep in its
+    own format whatever that of the cache is. Ignores page rounding.
     """
     share = window_share(model)
     held = tokens * (1 - share) + min(tokens, model.window_tokens or 0) * share
-    return model.kv_bytes_per_token_bf16 * held + state_bytes(model)
+    return model.kv_bytes_per_token_bf16 * bits / _PLAIN_BITS * held + state_bytes(model)
 
 
 def state_bytes(model: LlmModel) -> float:

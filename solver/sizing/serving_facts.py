@@ -105,7 +105,7 @@ class Replica:
 
     def kv_bytes_per_gpu(self, tokens: float) -> float:
         """Give the bytes that one sequence of `tokens` takes on each GPU that holds part of it."""
-        held = kv_bytes(model=self.model, tokens=tokens) * self.kv_bits / _PLAIN_BITS
+        held = kv_bytes(model=self.model, tokens=tokens, bits=self.kv_bits)
         parts = kv_shards(model=self.model, tensor=self.split.tensor) * self.split.pipeline
         return held / parts
 

@@ -67,6 +67,14 @@ def test_eight_bit_caches_hold_twice_the_sequences(specs: Specs) -> None:
     assert sequence_gib(halved, tokens=1000) == sequence_gib(replica, tokens=1000) / 2
 
 
+def test_eight_bit_caches_leave_the_state_of_linear_attention_as_it_is(specs: Specs) -> None:
+    # Qwen3.5-27B: 48 of 64 layers keep 1,024 B per hidden unit, beside 65,536 B a token
+    replica = replica_of(specs, "H100-SXM", "qwen3.5-27b")
+    halved = replace(replica, kv_bits=8.0)
+    expected = (48 * 5120 * 1024 + 1000 * 65_536 / 2) / GIB
+    assert sequence_gib(halved, tokens=1000) == pytest.approx(expected)
+
+
 def test_stages_and_dealt_out_experts_divide_the_weights(specs: Specs) -> None:
     base = replica_of(specs, "L40S", "qwen3-30b-a3b")
     whole = base.weight_bytes_per_gpu()
