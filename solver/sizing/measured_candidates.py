@@ -257,7 +257,8 @@ def _relief(own: Factor, class_factor: float) -> float:
 
 def _limit(percentile: Percentile, seconds: float) -> Percentile:
     name = f"p{percentile.share * 100:.0f}"
-    whole = math.floor(seconds * _MICRO)  # rounded down: what keeps it keeps the true limit
+    # rounded down: what keeps it keeps the true limit; the network alone may be slower than that
+    whole = max(0, math.floor(seconds * _MICRO))
     return Percentile.model_validate({name: timedelta(microseconds=whole)})
 
 

@@ -126,6 +126,23 @@ def test_a_refusal_says_what_the_points_made_of_the_limits(specs: Specs) -> None
     assert any("by your 3 points a token takes" in one.detail for one in refusals)
 
 
+def test_first_tokens_that_come_early_do_not_help_where_the_network_alone_is_too_slow(
+    specs: Specs,
+) -> None:
+    gpu = specs.gpu(GPU)
+    found, refusals = serving_with_own(
+        service_of(model=MODEL, ttft_s=0.1),
+        shape_of(gpu, 2),
+        gpu=gpu,
+        model=specs.llm(MODEL),
+        rtt_s=0.15,
+        safety_margin=0.0,
+        own=slower(specs, 0.2),
+    )
+    assert not found
+    assert {one.reason for one in refusals if "tp2" in one.subject} == {"ttft_missed"}
+
+
 def test_from_the_error_band_plans_on_the_narrower_one(specs: Specs) -> None:
     gpu = specs.gpu(GPU)
     rates = []
