@@ -5,6 +5,7 @@ neither says is asked for. A number format may be read off the name of the check
 `-AWQ`), which is then said.
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -89,7 +90,7 @@ class Resolver:
         said = self.said
         spelled = _asked(said.model or raw.model, raw.where, "model")
         engine = _engine(_asked(said.engine or raw.engine, raw.where, "engine"))
-        return ServingPoint(
+        point = ServingPoint(
             deployment=Deployment(
                 model=self.model(spelled),
                 gpu=self.gpu(_asked(said.gpu or raw.gpu, raw.where, "gpu")),
@@ -106,6 +107,8 @@ class Resolver:
             engine_version=said.engine_version or raw.engine_version or "",
             source=raw.source or self.source,
         )
+        wrong = _impossible(point)
+        return Skipped(raw.where, wrong) if wrong else point
 
     def training(self, raw: RawTraining) -> TrainingPoint:
         """Make a training point; a run of one node needs no fabric.
@@ -174,6 +177,25 @@ class Resolver:
         """Tell of a conclusion, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _impossible(point: ServingPoint) -> str:
+    """Say which figure is none that can be measured; empty where all can be."""
+    figures = {
+        "number of GPUs": point.tensor,
+        "mean of a prompt's tokens": point.input_tokens,
+        "mean of an answer's tokens": point.output_tokens,
+        "number of requests in flight": point.concurrency,
+        "time per output token": point.tpot_s,
+        "time to the first token": point.ttft_s,
+        "number of tokens/s": point.tokens_per_s,
+    }
+    wrong = (
+        f"its {name} is {value:g}, no positive number"
+        for name, value in figures.items()
+        if value is not None and not 0 < value < math.inf
+    )
+    return next(wrong, "")
 
 
 def _asked(value: _Value | None, where: str, option: str) -> _Value:

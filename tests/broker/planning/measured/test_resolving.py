@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,22 @@ def test_an_unknown_model_hints_at_the_nearest(specs: Specs) -> None:
 def test_a_run_that_lost_requests_is_not_taken(specs: Specs) -> None:
     skipped = Resolver(specs, Said(), "file").serving(replace(RAW, failed_share=0.2))
     assert skipped == Skipped("run 1", "20% of its requests failed")
+
+
+@pytest.mark.parametrize(
+    ("raw", "figure"),
+    [
+        (replace(RAW, tpot_s=math.nan), "time per output token is nan"),
+        (replace(RAW, ttft_s=-0.1), "time to the first token is -0.1"),
+        (replace(RAW, tokens_per_s=math.inf), "number of tokens/s is inf"),
+        (replace(RAW, concurrency=-4.0), "number of requests in flight is -4"),
+    ],
+)
+def test_a_figure_that_nobody_can_measure_is_not_kept(
+    raw: RawServing, figure: str, specs: Specs
+) -> None:
+    skipped = Resolver(specs, Said(), "file").serving(raw)
+    assert skipped == Skipped("run 1", f"its {figure}, no positive number")
 
 
 def test_a_training_run_says_what_was_taken_for_granted(specs: Specs) -> None:
