@@ -9,6 +9,15 @@ _KV = 2
 _BF16_BYTES = 2
 _ALTERNATING = {"gemma2": 2, "gpt_oss": 2, "gemma3": 6, "gemma3_text": 6, "cohere2": 4}
 """Types without `layer_types` in older files: one layer in so many sees the whole context."""
+_OTHER_LAYERS = (
+    "linear_attn_config",
+    "attn_type_list",
+    "full_attn_idxs",
+    "block_types",
+    "layers_block_type",
+    "hybrid_override_pattern",
+)
+"""Fields of models that mix attention with other layers, where they do not list `layer_types`."""
 _WINDOWED_TYPES = ("mistral", "mixtral", "phi3", "starcoder2", "qwen2", "qwen3")
 
 
@@ -40,18 +49,14 @@ def read_attention(fields: Fields, *, hidden: int, layers: int) -> Attention:
         ConfigurationError: a field is missing, or some layers are no attention.
     """
     heads = fields.count("num_attention_heads", "n_head", "n_heads", "num_heads")
+    _refuse_other_layers(fields)
     if fields.count_or_none("kv_lora_rank"):
         return _latent(fields, hidden=hidden, heads=heads)
-    kinds = fields.listed("layer_types")
-    strange = {"linear_attention", "mamba", "recurrent", "conv"} & {str(one) for one in kinds}
-    if strange:
-        raise ConfigurationError(
-            f"{fields.where}: layer_types has {min(strange)!r}: such layers are not counted",
-            hint="models of attention only are; choose a near one from the table",
-        )
     kv_heads = _kv_heads(fields, heads)
     head_dim = fields.count_or_none("head_dim", "kv_channels", "attention_head_dim")
     dim = head_dim or hidden // heads
+    if not dim:
+        raise fields.wrong(f"there are {heads} attention heads in a hidden size of {hidden}")
     windows, tokens = _windows(fields, layers)
     return Attention(
         kind=_kind(fields, heads, kv_heads, windowed=windows, layers=layers),
@@ -63,6 +68,23 @@ def read_attention(fields: Fields, *, hidden: int, layers: int) -> Attention:
         window_layers=windows or None,
         window_tokens=tokens if windows else None,
     )
+
+
+def _refuse_other_layers(fields: Fields) -> None:
+    """Refuse networks of which some layers are no attention."""
+    kinds = {str(one) for one in fields.listed("layer_types")}
+    strange = {"linear_attention", "mamba", "recurrent", "conv"} & kinds
+    what = f"layer_types has {min(strange)!r}" if strange else ""
+    if not kinds:
+        field = fields.given(*_OTHER_LAYERS)
+        if (fields.count_or_none("full_attention_interval") or 1) > 1:
+            field = "full_attention_interval"
+        what = f"{field} tells of layers that are no full attention" if field else ""
+    if what:
+        raise ConfigurationError(
+            f"{fields.where}: {what}: such layers are not counted",
+            hint="models of attention only are; choose a near one from the table",
+        )
 
 
 def _latent(fields: Fields, *, hidden: int, heads: int) -> Attention:
@@ -95,9 +117,9 @@ def _kv_heads(fields: Fields, heads: int) -> int:
     is_falcon = fields.model_type in ("falcon", "RefinedWeb", "RefinedWebModel")
     if is_falcon and not fields.flag("new_decoder_architecture"):
         return 1 if fields.flag("multi_query", default=True) else heads
-    stated = fields.count_or_none("num_key_value_heads", "num_kv_heads", "n_head_kv")
-    if stated:
-        return stated
+    names = ("num_key_value_heads", "num_kv_heads", "n_head_kv")
+    if fields.count_or_none(*names) is not None:
+        return fields.count(*names)
     return 1 if fields.flag("multi_query") else heads
 
 
@@ -107,7 +129,7 @@ def _windows(fields: Fields, layers: int) -> tuple[int, int | None]:
     tokens = fields.count_or_none("sliding_window") or chunk
     if not tokens or not fields.flag("use_sliding_window", default=True):
         return 0, None
-    kinds = fields.listed("layer_types")
+    kinds = fields.listed("layer_types")[:layers]  # layers that only predict ahead come after
     if kinds:
         windowed = ("sliding_attention", "chunked_attention")
         return sum(one in windowed for one in kinds), tokens

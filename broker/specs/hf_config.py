@@ -213,7 +213,7 @@ def _mlp(fields: Fields, *, hidden: int, layers: int) -> _Mlp:
     experts = fields.count_or_none(
         "num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"
     )
-    if experts is None or experts == 1:
+    if not experts or experts == 1:
         widths = ("intermediate_size", "n_inner", "ffn_hidden_size", "ffn_dim")
         width = fields.count_or_none(*widths)
         if width is None and matrices == _GATED:
@@ -226,13 +226,23 @@ def _mlp(fields: Fields, *, hidden: int, layers: int) -> _Mlp:
         matrices=matrices,
         intermediate=(plain or fields.count("intermediate_size")) if dense else None,
         experts=experts,
-        experts_per_token=fields.count(
-            "num_experts_per_tok", "experts_per_token", "moe_top_k", "num_experts_per_token"
-        ),
+        experts_per_token=_chosen(fields, experts),
         moe_intermediate=width or fields.count("intermediate_size"),
         shared_intermediate=_shared(fields, width),
         dense_layers=dense,
     )
+
+
+def _chosen(fields: Fields, experts: int) -> int:
+    """Count the experts that a token passes through, some of all."""
+    chosen = fields.count(
+        "num_experts_per_tok", "experts_per_token", "moe_top_k", "num_experts_per_token"
+    )
+    if chosen >= experts:
+        raise fields.wrong(
+            f"a token passes through {chosen} of {experts} experts, not some of them"
+        )
+    return chosen
 
 
 def _matrices(fields: Fields) -> int:
@@ -256,12 +266,14 @@ def _shared(fields: Fields, width: int | None) -> int | None:
 
 def _dense_layers(fields: Fields, layers: int) -> int:
     """Count the layers of a sparse model that have a plain MLP."""
-    first = fields.count_or_none("first_k_dense_replace")
-    if first is not None:
-        return first
-    listed = fields.listed("mlp_only_layers")
-    every = fields.count_or_none("decoder_sparse_step", "interleave_moe_layer_step") or 1
-    return len(listed) + (layers - layers // every)
+    dense = fields.count_or_none("first_k_dense_replace")
+    if dense is None:
+        listed = fields.listed("mlp_only_layers")
+        every = fields.count_or_none("decoder_sparse_step", "interleave_moe_layer_step") or 1
+        dense = len(listed) + (layers - layers // every)
+    if dense > layers:
+        raise fields.wrong(f"{dense} of {layers} layers have a plain MLP")
+    return dense
 
 
 def _params(fields: Fields, attention: Attention, mlp: _Mlp, size: _Size) -> tuple[float, float]:

@@ -1,12 +1,11 @@
 """Fields of a config.json: looked up under any of their names, with an error that has the name."""
 
 from collections.abc import Mapping
-from typing import TypeGuard
 
 from broker.domain.errors import ConfigurationError
 
-_MOST = 10**12
-"""More than any model has of anything; beyond it nothing fits and nothing can be computed."""
+_MOST = 10**9
+"""No published width, depth or vocabulary comes near; parameters are their products."""
 
 
 class Fields:
@@ -30,13 +29,13 @@ class Fields:
         value = self.count_or_none(*names)
         if value is None:
             raise self.missing(*names)
-        if value == 0:
-            given = next(name for name in names if self._data.get(name) is not None)
-            raise self._no_count(given, "and not above 0")
+        if not value:
+            stated = next(name for name in names if self._data.get(name) is not None)
+            raise self.wrong(f"{stated} is 0, and must be above that")
         return value
 
     def count_or_none(self, *names: str) -> int | None:
-        """Read a whole number of 0 or more; None where it is missing or null.
+        """Read a whole number from 0 on; None where it is missing or null.
 
         Raises:
             ConfigurationError: it is no such number.
@@ -45,10 +44,16 @@ class Fields:
             value = self._data.get(name)
             if value is None:
                 continue
-            if not _is_count(value):
-                raise self._no_count(name, "no whole number from 0 to 10¹²")
+            if isinstance(value, bool) or not isinstance(value, int | float) or value % 1:
+                raise self.wrong(f"{name} is {value!r}, no whole number")
+            if not 0 <= value <= _MOST:
+                raise self.wrong(f"{name} is {value!r}, which no model has")
             return int(value)
         return None
+
+    def given(self, *names: str) -> str | None:
+        """Name the first of some fields that says anything; None where none does."""
+        return next((name for name in names if self._data.get(name)), None)
 
     def text(self, *names: str) -> str | None:
         """Read a text; None where there is none."""
@@ -65,6 +70,12 @@ class Fields:
         value = self._data.get(name)
         return tuple(value) if isinstance(value, list) else ()
 
+    def wrong(self, what: str) -> ConfigurationError:
+        """Say which field cannot be."""
+        return ConfigurationError(
+            f"{self.where}: {what}", hint="give the config.json as the model's authors publish it"
+        )
+
     def missing(self, *names: str) -> ConfigurationError:
         """Say which field is missing."""
         also = f" (also called {', '.join(names[1:])})" if len(names) > 1 else ""
@@ -72,14 +83,3 @@ class Fields:
             f"{self.where}: the field {names[0]!r}{also} is missing",
             hint="add it from the model's card, or name a model of the table",
         )
-
-    def _no_count(self, name: str, why: str) -> ConfigurationError:
-        return ConfigurationError(
-            f"{self.where}: {name} is {self._data.get(name)!r}, {why}",
-            hint="give the config.json as the model's authors publish it",
-        )
-
-
-def _is_count(value: object) -> TypeGuard[int | float]:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and not value % 1 and 0 <= value <= _MOST

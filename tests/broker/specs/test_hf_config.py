@@ -273,6 +273,51 @@ def test_layers_that_are_no_attention_are_refused() -> None:
         read(LLAMA | {"model_type": "nemotron_h"})
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"full_attention_interval": 4},  # Qwen3-Next, which lists no layers
+        {"linear_attn_config": {"full_attn_layers": [4, 8]}},  # Kimi-Linear
+        {"attn_type_list": [0, 0, 0, 1]},  # MiniMax-Text-01
+    ],
+)
+def test_layers_that_are_no_attention_are_told_by_other_fields_too(
+    field: dict[str, object],
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"{next(iter(field))} tells of layers"):
+        read(LLAMA | field)
+    whole = {"layer_types": ["full_attention"] * 80, "full_attention_interval": 1}
+    assert read(LLAMA | whole).kv_layers == 80
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (LLAMA | {"num_attention_heads": 0}, "num_attention_heads is 0"),
+        (LLAMA | {"num_key_value_heads": 0}, "num_key_value_heads is 0"),
+        (LLAMA | {"hidden_size": -8192}, "hidden_size is -8192"),
+        (LLAMA | {"hidden_size": 1e300}, "hidden_size is 1e[+]300"),
+        (LLAMA | {"hidden_size": 32}, "64 attention heads in a hidden size of 32"),
+        (MIXTRAL | {"num_experts_per_tok": 8}, "8 of 8 experts"),
+        (DEEPSEEK_V3 | {"first_k_dense_replace": 99}, "99 of 61 layers"),
+    ],
+)
+def test_a_number_that_no_model_has_is_named(config: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        read(config)
+
+
+def test_a_model_of_no_experts_is_dense() -> None:
+    found = read(LLAMA | {"num_local_experts": 0})
+    assert (found.is_moe, found.params_b) == (False, read(LLAMA).params_b)
+
+
+def test_layers_beyond_those_of_the_model_have_no_windows() -> None:
+    kinds = ["sliding_attention", "full_attention"] * 14  # four more that predict ahead
+    found = read(GPT_OSS_20B | {"layer_types": kinds})
+    assert found.window_layers == 12
+
+
 def test_a_field_that_is_no_number_is_named() -> None:
     with pytest.raises(ConfigurationError, match="hidden_size is 'large'"):
         read(LLAMA | {"hidden_size": "large"})
