@@ -43,6 +43,10 @@ _ANY_WINDOW = Window(
 )
 """A run must have one; its rate does not depend on it."""
 
+_CARDS = ("PCIe", "NVL")
+_RACK, _RACK_GPUS = "NVL72", 72
+_BOARD_GPUS = 8
+
 
 def own_numbers(
     serving: Iterable[ServingPoint],
@@ -196,18 +200,22 @@ def usual_shape(
 ) -> Shape:
     """Describe the node that a GPU of this form usually sits in, as a measurement rarely says.
 
-    Cards are taken to be on PCIe, modules on the links of their vendor.
+    Cards are taken to be on PCIe, modules on the links of their vendor: what offers without a word
+    on their link are taken for, so that points are held against the estimate that they correct.
     """
-    link = Link.SINGLE
+    link, domain_gpus = Link.SINGLE, None
     if gpus > 1:
         fast = Link.XGMI if gpu.stack is Stack.ROCM else Link.NVSWITCH
-        link = Link.PCIE if gpu.form == "PCIe" else fast
+        link = Link.PCIE if gpu.form in _CARDS else fast
+        domain_gpus = _RACK_GPUS if gpu.form == _RACK else None
+    if link is Link.XGMI:  # a group on a part of the board has the links among its own GPUs
+        domain_gpus = max(_BOARD_GPUS, gpus)
     return Shape(
         gpu=gpu.name,
         gpu_count=Fraction(gpus),
         link=link,
         link_gb_per_s=gpu.link_gb_per_s,
-        link_domain_gpus=None,
+        link_domain_gpus=domain_gpus,
         fabric=fabric,
         fabric_gbit_per_s=fabric_gbit_per_s,
     )

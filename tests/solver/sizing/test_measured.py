@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from sizing_cases import run_of, service_of, shape_of
@@ -10,6 +11,7 @@ from broker.domain.candidate import Label, ServingCandidate
 from broker.domain.gpu import Precision
 from broker.domain.workload import Method, ServingEngine, TrainingStack
 from broker.specs.load import Specs
+from solver.sizing.links import serving_link
 from solver.sizing.measured import (
     NO_NUMBERS,
     STEP_SPREAD,
@@ -22,7 +24,12 @@ from solver.sizing.measured import (
     TrainingPoint,
 )
 from solver.sizing.measured_candidates import serving_with_own, training_with_own
-from solver.sizing.measured_points import estimated_point, estimated_tokens_per_s, own_numbers
+from solver.sizing.measured_points import (
+    estimated_point,
+    estimated_tokens_per_s,
+    own_numbers,
+    usual_shape,
+)
 
 MODEL, GPU = "llama-3.1-70b", "H100-SXM"
 OWN = Deployment(MODEL, GPU, "vllm", Precision.FP8)
@@ -109,6 +116,24 @@ def test_a_service_on_another_engine_has_its_own_points(specs: Specs) -> None:
     plain = sized(specs, NO_NUMBERS, engine=ServingEngine.SGLANG)
     rate = sized(specs, own, engine=ServingEngine.SGLANG).rates[0].requests_per_s
     assert rate < plain.rates[0].requests_per_s
+
+
+@pytest.mark.parametrize(
+    ("gpu", "gpus", "per_node"),
+    [("MI300X", 2, 8), ("MI300X", 4, 8), ("MI300X", 8, 8), ("H100-NVL", 2, 2), ("GB200", 4, 4)],
+)
+def test_points_are_held_against_the_estimate_that_they_correct(
+    specs: Specs, *, gpu: str, gpus: int, per_node: int
+) -> None:
+    """The links of a plan's own machines: a mesh's part, PCIe, a rack of 72."""
+    known = specs.gpu(gpu)
+    sold = specs.hardware("", "", gpu=gpu, gpu_count=Fraction(per_node)).shape
+    usual = usual_shape(known, gpus)
+    link = serving_link(shape=sold, gpu=known, gpus=gpus)
+    assert serving_link(shape=usual, gpu=known, gpus=gpus) == link
+    if gpus == per_node:
+        assert usual.link is sold.link
+        assert (usual.link_domain_gpus or gpus) == (sold.link_domain_gpus or gpus)
 
 
 def test_a_refusal_says_what_the_points_made_of_the_limits(specs: Specs) -> None:
