@@ -25,6 +25,8 @@ class Layout(Frozen):
 
     `expert` is the number of GPUs, of those that the others count, that whole experts are dealt
     out to; 1 leaves them split like the rest. `context` GPUs share each sequence in training.
+    `recomputation` repeats whole layers in the backward pass, `selective` their cheap operators
+    only; a pipeline of several `virtual_stages` is interleaved. What is left out is not used.
     """
 
     tensor: Annotated[int, Field(ge=1)] = 1
@@ -35,6 +37,8 @@ class Layout(Frozen):
     zero_stage: int = 0
     micro_batch: int = 1
     recomputation: bool = False
+    selective: bool = Field(default=False, exclude_if=lambda used: not used)
+    virtual_stages: Annotated[int, Field(ge=1, exclude_if=lambda stages: stages == 1)] = 1
 
     @property
     def gpus(self) -> int:

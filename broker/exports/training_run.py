@@ -41,9 +41,13 @@ def environment(
         "MICRO_BATCH": layout.micro_batch,
         "TENSOR_PARALLEL": layout.tensor,
         "PIPELINE_PARALLEL": layout.pipeline,
+        "VIRTUAL_STAGES": layout.virtual_stages,
+        "CONTEXT_PARALLEL": layout.context,
+        "EXPERT_PARALLEL": layout.expert,
         "DATA_PARALLEL": layout.data,
         "ZERO_STAGE": layout.zero_stage,
         "RECOMPUTATION": int(layout.recomputation),
+        "SELECTIVE_RECOMPUTATION": int(layout.selective),
     }
     return {name: str(figure) for name, figure in figures.items()}
 

@@ -301,6 +301,8 @@ def _layout(split: Split) -> Layout:
         zero_stage=split.zero_stage,
         micro_batch=split.micro_batch,
         recomputation=split.recomputation,
+        selective=split.selective,
+        virtual_stages=split.virtual_stages,
     )
 
 

@@ -120,6 +120,8 @@ def test_a_run_is_a_job_of_its_gang_that_ends_with_its_window() -> None:
     assert task["envs"]["TRAIN_SCRIPT"] == ""
     assert '[ -z "$TRAIN_SCRIPT" ]' in task["run"]
     assert task["envs"]["DATA_PARALLEL"] == "16"
+    sizes = ("CONTEXT_PARALLEL", "EXPERT_PARALLEL", "VIRTUAL_STAGES", "SELECTIVE_RECOMPUTATION")
+    assert [task["envs"][name] for name in sizes] == ["1", "1", "1", "0"]
     assert "job_recovery" not in task["resources"]
     # 100 GB, 16 GB of weights, and two checkpoints of 14 bytes a parameter of 8.03 billion
     assert task["resources"]["disk_size"] == 350

@@ -14,6 +14,8 @@ from broker.domain.workload import Checkpointing, Method, TrainingRun, TrainingS
 from broker.specs.load import Specs
 from solver.sizing.candidates import training_candidates
 from solver.sizing.restarts import useful_share, young_interval_s
+from solver.sizing.training_facts import Split, one_spread
+from solver.sizing.training_memory import Task, used_gib
 
 
 def size(
@@ -348,3 +350,22 @@ def test_a_rack_of_fast_links_is_one_domain(specs: Specs) -> None:
     alone, _ = size(specs, run, "GB200", shape=node)
     joined, _ = size(specs, run, "GB200", shape=rack)
     assert joined[0].tokens_per_s > alone[0].tokens_per_s
+
+
+@pytest.mark.parametrize(
+    ("model", "gpus"),
+    [("llama-3.1-70b", 32), ("llama-3.1-70b", 64), ("mixtral-8x7b", 32)],
+)
+def test_a_layout_says_all_that_its_memory_follows_from(
+    specs: Specs, *, model: str, gpus: int
+) -> None:
+    """Whoever lays the run out so is within the memory that the candidate tells of."""
+    run = run_of(
+        model=model, stack=TrainingStack.TUNED, gpus=(gpus,), global_batch_tokens=4_194_304
+    )
+    found, _ = size(specs, run)
+    layout, memory = found[0].layout, found[0].memory
+    ranks = layout.data * layout.micro_batch
+    told = Split(**layout.model_dump() | {"micro_batches": 1024 / ranks})
+    task = Task(specs.llm(model), run.method, run.precision, run.stack, run.sequence_length)
+    assert used_gib(task, one_spread(told)) == pytest.approx(memory.used_gib - memory.reserve_gib)
