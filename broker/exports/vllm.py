@@ -45,7 +45,8 @@ _JOINED = '{"kv_connector":"NixlConnector","kv_role":"kv_both"}'
 class Recipe:
     """What to serve and how: `model_id` is empty where only the user can name the weights.
 
-    `note` says so then, and `engine_note` where the plan counts with another engine.
+    `note` says so then, `engine_note` where the plan counts with another engine, and `joined_note`
+    where what runs beside each other is not as free of each other as the plan has it.
     """
 
     model_id: str
@@ -53,11 +54,12 @@ class Recipe:
     arguments: tuple[str, ...]
     note: str
     engine_note: str
+    joined_note: str
 
     @property
     def notes(self) -> tuple[str, ...]:
         """List what a person has to know."""
-        return tuple(filter(None, (self.note, self.engine_note)))
+        return tuple(filter(None, (self.note, self.engine_note, self.joined_note)))
 
 
 def recipe(
@@ -85,8 +87,14 @@ def recipe(
         *(("--kv-transfer-config", _JOINED) if candidate.pool is not None else ()),
     ]
     model_id, note = _weights(candidate.precision, candidate.model or service.model, model)
-    other = _engine_note(service.engine)
-    return Recipe(model_id, model_id or model.hf_id, tuple(arguments), note, other)
+    return Recipe(
+        model_id=model_id,
+        served_name=model_id or model.hf_id,
+        arguments=tuple(arguments),
+        note=note,
+        engine_note=_engine_note(service.engine),
+        joined_note=_joined_note(model, copies),
+    )
 
 
 def answering(candidate: ServingCandidate, service: Service, specs: Specs) -> LlmModel:
@@ -126,6 +134,17 @@ def _engine_note(engine: ServingEngine) -> str:
     return (
         f"The plan counts with the rates of {engine.value}: this serves with vLLM, which may need "
         f"more replicas; put {engine.value} in its place."
+    )
+
+
+def _joined_note(model: LlmModel, copies: int) -> str:
+    """Warn of data-parallel ranks of sparse models: their experts form one group, in step."""
+    if copies == 1 or not model.is_moe:
+        return ""
+    return (
+        f"vLLM joins the experts of the {copies} replicas on a node into one group that works in "
+        "step, which the plan does not count with: measure its rate, or start each replica by "
+        "itself, without --data-parallel-size."
     )
 
 

@@ -65,6 +65,21 @@ def test_replicas_smaller_than_a_node_are_counted_and_scaled_by_nodes() -> None:
     assert words[words.index("--data-parallel-size") + 1] == "2"
 
 
+def test_replicas_of_a_sparse_model_beside_each_other_are_told_to_be_joined() -> None:
+    def notes(model: str, gpus: int) -> str:
+        parts = Parts(
+            [bought(RENTED, (0, 48, 1))],
+            [served(RENTED, (0, 48, 8 // gpus, 1), gpus=gpus)],
+            services=[service_entry(1, 2, model=model)],
+        )
+        return export(plan([RENTED], parts))[0].text
+
+    said = "joins the experts of the 4 replicas"
+    assert said in " ".join(notes("mixtral-8x7b", 2).replace("#", "").split())
+    assert "joins the experts" not in notes("mixtral-8x7b", 8)
+    assert "joins the experts" not in notes("llama-3.1-8b", 2)
+
+
 def test_the_target_is_never_above_what_a_replica_sustains() -> None:
     serving = served(RENTED, (0, 48, 1, 7), gpus=8, rate=2.0)
     task = _only(export(plan([RENTED], Parts([bought(RENTED, (0, 48, 1))], [serving]))))
