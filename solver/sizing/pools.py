@@ -37,17 +37,21 @@ from solver.sizing.serving_facts import Replica
 from solver.sizing.serving_layouts import GROUP_SIZES
 from solver.sizing.serving_memory import room, sequence_gib
 from solver.sizing.serving_trust import Trust, pool_trust
+from solver.sizing.training import between_gb_per_s
 
 FASTEST_GB_PER_S = 32.0
 """Links from here on are one class: a faster one hardly shortens the first token's time."""
-_GBIT_PER_GB = 8
 
 
 def link_class(shape: Shape, gpus: int) -> float | None:
-    """Give the class of the link that so many GPUs of a node have; None where it is not known."""
-    if not shape.fabric_gbit_per_s:
+    """Give the class of the link that so many GPUs of a node have; None where it is not known.
+
+    Of plain Ethernet it is what TCP reaches, as for the collectives of training.
+    """
+    node_gb_per_s = between_gb_per_s(shape)
+    if node_gb_per_s is None:
         return None
-    own = shape.fabric_gbit_per_s / _GBIT_PER_GB * gpus / float(shape.gpu_count)
+    own = node_gb_per_s * gpus / float(shape.gpu_count)
     return min(2.0 ** math.floor(math.log2(own)), FASTEST_GB_PER_S)
 
 

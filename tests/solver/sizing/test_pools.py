@@ -36,6 +36,15 @@ def test_a_replica_has_its_part_of_the_fabric_rounded_down(specs: Specs) -> None
     assert link_class(shape(specs, "H100-SXM", None), 8) is None
 
 
+def test_caches_over_plain_ethernet_go_as_fast_as_tcp(specs: Specs) -> None:
+    """As in training: 70 % of the line, and 200 Gbit/s of a node at most."""
+    of = shape(specs, "H100-SXM", 400.0).model_copy(update={"fabric": Fabric.ETHERNET})
+    assert [link_class(of, gpus) for gpus in (1, 2, 4, 8)] == [2.0, 4.0, 8.0, 16.0]  # 25 GB/s
+    slow = of.model_copy(update={"fabric_gbit_per_s": 80.0})
+    assert link_class(slow, 8) == 4.0  # 7 GB/s
+    assert link_class(of.model_copy(update={"fabric": Fabric.UNKNOWN}), 8) is None
+
+
 def test_each_pool_keeps_its_own_part_of_the_objective(specs: Specs) -> None:
     of = shape(specs, "H100-SXM")
     prefill, decode = sized(specs, of, Role.PREFILL), sized(specs, of, Role.DECODE)
