@@ -62,7 +62,7 @@ class Room:
         return MemoryUse(
             weights_gib=self.weights_gib,
             kv_cache_gib=sequences * kv_gib,
-            activations_gib=min(working, max(free, constants.STARTS_GIB)),
+            activations_gib=min(working, max(free, constants.STARTS_GIB - self.context_gib)),
             reserve_gib=self.context_gib,
             available_gib=self.available_gib,
         )

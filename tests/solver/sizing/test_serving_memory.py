@@ -61,6 +61,13 @@ def test_what_only_just_starts_is_one_sequence() -> None:
     assert space.use(sequences=1, kv_gib=0.5).used_gib <= 0.97 * 80
 
 
+def test_what_only_just_starts_in_a_group_is_within_the_gpu_too() -> None:
+    # 9.4 + 0.24 + 2 GB within 97 % of 11.94 GiB: buffers of the group are part of the 2 GB
+    space = Room(weights_gib=9.4, context_gib=0.55, available_gib=11.94, sampler_gib=0.005)
+    assert space.max_sequences(kv_gib=0.24) == 1
+    assert space.use(sequences=1, kv_gib=0.24).used_gib <= 0.97 * 11.94
+
+
 def test_eight_bit_caches_hold_twice_the_sequences(specs: Specs) -> None:
     replica = replica_of(specs, "H100-SXM", "llama-3.1-8b")
     halved = replace(replica, kv_bits=8.0)
