@@ -19,6 +19,9 @@ PORT = 8000
 _MEMORY_SHARE = 0.92
 """Of a GPU's memory: what sizing lets the engine use."""
 
+_CHUNK_TOKENS = 8192
+"""Of prompts in one step: what sizing counts with."""
+
 _LENGTH_STEP = 1024
 _IMAGE_GB = 100
 _DISK_STEP_GB = 10
@@ -80,7 +83,7 @@ def recipe(
         *(word for name, size in sizes.items() if size > 1 for word in (name, str(size))),
         *(("--enable-expert-parallel",) if layout.expert > 1 else ()),
         *(("--kv-cache-dtype", "fp8") if service.kv_precision is KvPrecision.FP8 else ()),
-        *(() if service.chunked_prefill else ("--no-enable-chunked-prefill",)),
+        *_prompts(service),
         *("--max-model-len", str(min(length, model.max_context_tokens or length))),
         *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
         *("--gpu-memory-utilization", str(_MEMORY_SHARE)),
@@ -95,6 +98,13 @@ def recipe(
         engine_note=_engine_note(service.engine),
         joined_note=_joined_note(model, copies),
     )
+
+
+def _prompts(service: Service) -> tuple[str, ...]:
+    """Say how prompts are cut: by itself vLLM takes a quarter of the tokens on smaller GPUs."""
+    if not service.chunked_prefill:
+        return ("--no-enable-chunked-prefill",)
+    return ("--max-num-batched-tokens", str(_CHUNK_TOKENS))
 
 
 def answering(candidate: ServingCandidate, service: Service, specs: Specs) -> LlmModel:

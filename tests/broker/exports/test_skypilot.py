@@ -13,6 +13,7 @@ from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Purchase
 from broker.exports.files import ExportFile
 from broker.exports.skypilot import export
+from solver.sizing.serving_constants import CHUNK_TOKENS
 
 RENTED = machine("aws/p5.48xlarge/us-east-1")
 RESERVED = machine("aws/p5.48xlarge/us-east-1", kind=PriceKind.RESERVED, usd="25")
@@ -97,6 +98,7 @@ def test_the_engine_is_told_what_sizing_counted_with() -> None:
     assert told["--max-model-len"] == "4096"  # 3,100 tokens, up to a whole 1,024
     assert told["--max-num-seqs"] == "24"  # 23.4 in flight
     assert told["--gpu-memory-utilization"] == "0.92"
+    assert told["--max-num-batched-tokens"] == str(CHUNK_TOKENS)  # by default 2048 on smaller GPUs
     assert "--data-parallel-size" not in told
     assert task["envs"]["MODEL_ID"] == "meta-llama/Meta-Llama-3.1-8B"
     assert task["resources"]["disk_size"] == 120  # 100 GB, and 1.2 times 16 GB of weights
