@@ -19,9 +19,13 @@ PORT = 8000
 _MEMORY_SHARE = 0.92
 """Of a GPU's memory: what sizing lets the engine use."""
 
+_MOST_MEMORY_SHARE = 0.97
+"""The same of a replica that is tight: in less it would not start."""
+
 _CHUNK_TOKENS = 8192
 """Of prompts in one step: what sizing counts with."""
 
+_ROUNDING = 1e-6
 _LENGTH_STEP = 1024
 _IMAGE_GB = 100
 _DISK_STEP_GB = 10
@@ -86,7 +90,7 @@ def recipe(
         *_prompts(service),
         *("--max-model-len", str(min(length, model.max_context_tokens or length))),
         *("--max-num-seqs", str(max(1, math.ceil(sequences)))),
-        *("--gpu-memory-utilization", str(_MEMORY_SHARE)),
+        *("--gpu-memory-utilization", str(_memory_share(candidate))),
         *(("--kv-transfer-config", _JOINED) if candidate.pool is not None else ()),
     ]
     model_id, note = _weights(candidate.precision, candidate.model or service.model, model)
@@ -98,6 +102,12 @@ def recipe(
         engine_note=_engine_note(service.engine),
         joined_note=_joined_note(model, copies),
     )
+
+
+def _memory_share(candidate: ServingCandidate) -> float:
+    memory = candidate.memory
+    is_tight = memory.used_gib > _MEMORY_SHARE * memory.available_gib * (1 + _ROUNDING)
+    return _MOST_MEMORY_SHARE if is_tight else _MEMORY_SHARE
 
 
 def _prompts(service: Service) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import yaml
 from export_plans import Parts, bought, machine, plan, served, trained
 from tiny_cases import run_entry, service_entry
 
+from broker.domain.candidate import MemoryUse
 from broker.domain.gpu import Precision
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Purchase
@@ -112,6 +113,15 @@ def test_weights_in_another_format_are_for_the_user_to_name() -> None:
     assert '[ -z "$MODEL_ID" ]' in task["run"]
     assert "--quantization" not in task["run"]
     assert "weights in int4" in files[0].text
+
+
+def test_a_replica_that_is_tight_may_use_the_memory_that_it_needs_to_start() -> None:
+    serving = served(RENTED, (0, 48, 1, 1), gpus=8)
+    tight = MemoryUse(weights_gib=73, kv_cache_gib=0.5, activations_gib=1.9, available_gib=80)
+    candidate = serving.candidate.model_copy(update={"memory": tight})
+    serving = serving.model_copy(update={"candidate": candidate})
+    parts = Parts([bought(RENTED, (0, 48, 1))], [serving])
+    assert "--gpu-memory-utilization 0.97" in _only(export(plan([RENTED], parts)))["run"]
 
 
 def test_a_variant_of_a_model_is_never_served_by_the_weights_of_its_base() -> None:
