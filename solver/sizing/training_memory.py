@@ -3,7 +3,7 @@
     states       ZeRO-1 4 + 12/d, ZeRO-2 2 + 14/d, ZeRO-3 16/d bytes per parameter (Adam, 16-bit
                  weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp; experts over
                  ep·pp, with d the copies of each
-    activations  tokens·(12h + 4kv + 2·matrices·f)/tp·c per layer; recomputed: 2h, one whole layer
+    activations  tokens·(8h + 4q + 4kv + 2·matrices·f)/tp·c per layer; recomputed: 2h, one layer
     logits       bytes·tokens·vocabulary/tp
 
 Rajbhandari et al. 2020 and Korthikanti et al. 2022 with fitted constants. Errors on measurements
@@ -19,7 +19,7 @@ from broker.domain.llm import LlmModel
 from broker.domain.workload import Method, TrainingStack
 from solver.sizing import constants as common
 from solver.sizing import training_constants as fixed
-from solver.sizing.architecture import BILLION, expert_params
+from solver.sizing.architecture import BILLION, expert_params, is_mla
 from solver.sizing.training_constants import MemoryConstants
 from solver.sizing.training_efficiency import STACKS
 from solver.sizing.training_facts import (
@@ -249,9 +249,11 @@ def layer_activation_bytes(
 ) -> Number:
     """Size what one layer keeps of a micro-batch for the backward pass, in bytes per GPU.
 
-    tokens·(12h + 4kv + 2·matrices·f)/tp·c: FlashAttention, 16 bits; f is the inner width that a
-    token passes through, of all its experts together. Frozen weights need no inputs: of an MLP of
-    two matrices only what its activation function took stays. Eager: Korthikanti et al. 2022.
+    tokens·(8h + 4q + 4kv + 2·matrices·f)/tp·c: FlashAttention, 16 bits; q is the width of the
+    queries (h in Llama), f the inner width that a token passes through, of all its experts
+    together; latents are kept as the keys and values that they are unfolded to. Frozen weights
+    need no inputs: of an MLP of two matrices only what its activation function took stays. Eager:
+    Korthikanti et al. 2022.
     """
     tokens = _micro_tokens(task, spread)
     if task.is_eager:
@@ -259,7 +261,8 @@ def layer_activation_bytes(
     model = task.model
     full = task.method is Method.FULL
     inner_values = model.mlp_matrices if full or model.mlp_matrices > _PLAIN_MATRICES else 1
-    kept = 12 * model.hidden + 4 * kv_width(model) + 2 * inner_values * inner_width(model)
+    kept = 8 * model.hidden + 4 * model.heads * model.head_dim
+    kept += 2 * unfolded_width(model) + 2 * inner_values * inner_width(model)
     share = constants.kept_share if full else constants.kept_lora_share
     is_fused = task.is_compiled or task.stack is TrainingStack.TUNED
     whole = kept * share * (1.0 if is_fused else constants.eager_factor) + task.extra_layer_bytes
@@ -273,6 +276,13 @@ def _eager_bytes(task: Task, spread: Spread) -> Number:
     if task.splits_sequence:
         return (fixed.EAGER_BYTES + scores) / spread.tensor
     return fixed.EAGER_TENSOR_BYTES + (fixed.EAGER_SPLIT_BYTES + scores) / spread.tensor
+
+
+def unfolded_width(model: LlmModel) -> int:
+    """Give the width of keys and values of a token together, as attention works on them."""
+    if not is_mla(model):
+        return 2 * model.kv_heads * model.head_dim
+    return model.heads * (model.head_dim + (model.v_head_dim or model.head_dim))
 
 
 def inner_width(model: LlmModel) -> int:

@@ -184,6 +184,18 @@ def test_a_sparse_model_keeps_the_width_of_its_chosen_experts(specs: Specs) -> N
     assert inner_width(specs.llm("deepseek-v3")) == 8 * 2048 + 2048
 
 
+def test_attention_keeps_queries_keys_and_values_at_their_own_width(specs: Specs) -> None:
+    # Qwen3-32B: 64 heads of 128, 8 of keys and values, hidden 5120, inner 25,600
+    wide = 8 * 5120 + 4 * 8192 + 4 * 1024 + 6 * 25_600
+    task = task_of(specs.llm("qwen3-32b"))
+    assert layer_activation_bytes(task, split_of(), ROUND) == pytest.approx(4096 * wide * 0.8)
+    # DeepSeek-V3 unfolds its latent: 128 heads with keys of 192 and values of 128
+    inner = 6 * (8 * 2048 + 2048)
+    unfolded = 8 * 7168 + 4 * 24_576 + 2 * 128 * (192 + 128) + inner
+    task = task_of(specs.llm("deepseek-v3"))
+    assert layer_activation_bytes(task, split_of(), ROUND) == pytest.approx(4096 * unfolded * 0.8)
+
+
 def test_recomputation_keeps_inputs_and_one_whole_layer(specs: Specs) -> None:
     task = task_of(specs.llm("llama-2-7b"))
     layer = float(layer_activation_bytes(task, split_of(), ROUND))
