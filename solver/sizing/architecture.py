@@ -68,6 +68,16 @@ def kv_bytes(*, model: LlmModel, tokens: float, bits: float = _PLAIN_BITS) -> fl
     return model.kv_bytes_per_token_bf16 * bits / _PLAIN_BITS * held + state_bytes(model)
 
 
+def index_bytes(*, model: LlmModel, tokens: float) -> float:
+    """Size the keys by which sparse latent attention finds what to read, in bytes.
+
+    Every token has one in each layer, in 8 bits whatever the cache is in; all are kept, few read.
+    """
+    if model.attention_kind != "mla_dsa":
+        return 0.0
+    return tokens * model.layers * constants.INDEX_BYTES
+
+
 def state_bytes(model: LlmModel) -> float:
     """Size the recurrent state of one sequence in layers without a KV cache, in bytes."""
     return (model.layers - model.kv_layers) * model.hidden * constants.STATE_BYTES_PER_HIDDEN

@@ -109,7 +109,7 @@ def disaggregated(
 
 def transfer_s(replica: Replica, request: Request, *, link_gb_per_s: float) -> float:
     """Time the cache of a whole prompt over the link between the pools, in seconds."""
-    held = replica.kv_bytes_per_gpu(request.input_tokens)
+    held = replica.sequence_bytes_per_gpu(request.input_tokens)
     shards = replica.split.pipeline * min(replica.split.tensor, replica.model.kv_heads)
     parts = replica.split.pipeline if replica.model.kv_lora_rank else shards
     return held * parts / (link_gb_per_s * GIGA)

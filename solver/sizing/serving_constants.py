@@ -132,6 +132,9 @@ PCIE_5_GB_PER_S: Final = 63.0
 STATE_BYTES_PER_HIDDEN: Final = 1024.0
 """Recurrent state of one linear-attention layer: 256 values of 4 bytes per hidden unit (from the
 published shapes of Qwen3-Next: 32 heads × 128 × 128 at hidden 2048)."""
+INDEX_BYTES: Final = 132.0
+"""Of a token in a layer of sparse latent attention: 128 values of 8 bits and a 32-bit scale, as in
+vLLM, SGLang and TensorRT-LLM (DeepSeek-V3.2, GLM-5)."""
 MLA_KEY_VALUE_RANKS: Final = 2
 """Absorbed MLA attention works on the latent twice: for scores and for values."""
 

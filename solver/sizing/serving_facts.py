@@ -18,6 +18,7 @@ from solver.sizing.architecture import (
     BILLION,
     decode_attention_flops,
     expert_params,
+    index_bytes,
     kv_bytes,
     kv_shards,
     prompt_attention_flops,
@@ -108,6 +109,11 @@ class Replica:
         held = kv_bytes(model=self.model, tokens=tokens, bits=self.kv_bits)
         parts = kv_shards(model=self.model, tensor=self.split.tensor) * self.split.pipeline
         return held / parts
+
+    def sequence_bytes_per_gpu(self, tokens: float) -> float:
+        """Give all that one sequence keeps there: its cache, and what finds its way in it."""
+        found = index_bytes(model=self.model, tokens=tokens) / self.split.pipeline
+        return self.kv_bytes_per_gpu(tokens) + found
 
     @property
     def _shards(self) -> int:

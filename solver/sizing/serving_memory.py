@@ -82,4 +82,4 @@ def room(replica: Replica) -> Room:
 
 def sequence_gib(replica: Replica, *, tokens: float) -> float:
     """Give the GiB that one sequence of `tokens` takes on each GPU that holds part of it."""
-    return replica.kv_bytes_per_gpu(tokens) / GIB
+    return replica.sequence_bytes_per_gpu(tokens) / GIB

@@ -82,6 +82,16 @@ def test_eight_bit_caches_leave_the_state_of_linear_attention_as_it_is(specs: Sp
     assert sequence_gib(halved, tokens=1000) == pytest.approx(expected)
 
 
+def test_sparse_latent_attention_keeps_keys_to_search_by(specs: Specs) -> None:
+    # 61 layers of 576 values, and of 128 in 8 bits with a scale of 4 B; a copy on every GPU
+    replica = replica_of(specs, "H200-SXM", "deepseek-v3.2", Precision.FP8, tensor=8)
+    assert sequence_gib(replica, tokens=1000) == pytest.approx(61_000 * (2 * 576 + 132) / GIB)
+    halved = replace(replica, kv_bits=8.0)
+    assert sequence_gib(halved, tokens=1000) == pytest.approx(61_000 * (576 + 132) / GIB)
+    plain = replica_of(specs, "H200-SXM", "deepseek-v3", Precision.FP8, tensor=8)
+    assert sequence_gib(plain, tokens=1000) == pytest.approx(61_000 * 2 * 576 / GIB)
+
+
 def test_stages_and_dealt_out_experts_divide_the_weights(specs: Specs) -> None:
     base = replica_of(specs, "L40S", "qwen3-30b-a3b")
     whole = base.weight_bytes_per_gpu()
