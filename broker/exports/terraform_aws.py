@@ -10,9 +10,9 @@ from broker.exports.launches import labels_of
 from broker.exports.lines import Line
 from broker.exports.terraform_parts import (
     COMMIT,
-    DISK_GB,
     RUN,
     Cloud,
+    disk_gb,
     no_resource,
     resource,
     taints,
@@ -132,7 +132,7 @@ def _aws_pool(line: Line, fewest: int) -> Block:
             "instance_types": [offer.instance_type],
             "capacity_type": "SPOT" if is_spot else "ON_DEMAND",
             "ami_type": _aws_image(line),
-            "disk_size": DISK_GB,
+            "disk_size": disk_gb(line),
             "labels": labels_of(line),
             "tags": labels_of(line),
         },

@@ -9,9 +9,9 @@ from broker.exports.launches import ISOLATED_TAINT, isolated_for, labels_of
 from broker.exports.lines import Line
 from broker.exports.terraform_parts import (
     COMMIT,
-    DISK_GB,
     RUN,
     Cloud,
+    disk_gb,
     holds_capacity,
     no_block,
     no_resource,
@@ -96,7 +96,7 @@ def _azure_pool(line: Line, fewest: int) -> Block:
             "node_count": line.purchase.steps[0].nodes,
             "min_count": fewest,
             "max_count": line.most_nodes,
-            "os_disk_size_gb": DISK_GB,
+            "os_disk_size_gb": disk_gb(line),
             **(_held(line) if holds_capacity(line, fewest) else {}),
             **(spot if is_spot else {}),
             **({"node_taints": [*taints]} if taints else {}),

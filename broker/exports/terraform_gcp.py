@@ -10,9 +10,9 @@ from broker.exports.launches import labels_of
 from broker.exports.lines import Line
 from broker.exports.terraform_parts import (
     COMMIT,
-    DISK_GB,
     RUN,
     Cloud,
+    disk_gb,
     no_block,
     no_resource,
     resource,
@@ -133,7 +133,7 @@ def _gcp_pool(line: Line, fewest: int) -> Block:
     machine: dict[str, Value] = {
         "machine_type": machine_type(line.offer.instance_type),
         "spot": line.purchase.price_kind is PriceKind.SPOT,
-        "disk_size_gb": DISK_GB,
+        "disk_size_gb": disk_gb(line),
         "labels": labels,
         "resource_labels": labels,
     }

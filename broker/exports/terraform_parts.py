@@ -1,17 +1,25 @@
 """What the clouds of the Terraform export share: a cloud's writers, resources, comments, taints."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from broker.domain.gpu import Precision
 from broker.domain.offer import PriceKind
 from broker.exports.hcl import Block, Expression, Value
 from broker.exports.launches import ISOLATED_TAINT, isolated_for
-from broker.exports.lines import Line
+from broker.exports.lines import Line, ServingShare
 
 COMMIT = "commit_money"
 RUN = "run_nodes"
-DISK_GB = 300
-"""Of a node: the image of the engine, and weights of some size."""
+
+_LEAST_DISK_GB = 300
+_IMAGE_GB = 100
+_DISK_STEP_GB = 10
+_GB_PER_GIB = 2**30 / 1e9
+_DOWNLOAD_FACTOR = 1.2
+_LOADED_FACTOR = 2.0
+"""Weights in 8 bits are made of those in 16, which are what is downloaded."""
 
 _NEVER_HELD = frozenset({PriceKind.SPOT, PriceKind.OWNED})
 
@@ -35,6 +43,24 @@ class Cloud:
 def holds_capacity(line: Line, steady_nodes: int) -> bool:
     """Say whether nodes of the line are held for it: those that it has all the time."""
     return steady_nodes > 0 and line.purchase.price_kind not in _NEVER_HELD
+
+
+def disk_gb(line: Line) -> int:
+    """Give the GB of a node's disk: the image of the engine, and the weights of each of its pods.
+
+    Pods share no files, so a node full of replicas downloads as many copies.
+    """
+    gpus = float(line.offer.hardware.shape.gpu_count)
+    weights_gb = max((_download_gb_per_gpu(one) for one in line.serving), default=0.0) * gpus
+    needed_gb = (_IMAGE_GB + weights_gb * _DOWNLOAD_FACTOR) / _DISK_STEP_GB
+    return max(_LEAST_DISK_GB, math.ceil(needed_gb) * _DISK_STEP_GB)
+
+
+def _download_gb_per_gpu(share: ServingShare) -> float:
+    candidate = share.assignment.candidate
+    part = float(candidate.gpu_slice.gpu_share) if candidate.gpu_slice is not None else 1.0
+    factor = _LOADED_FACTOR if candidate.precision is Precision.FP8 else 1.0
+    return candidate.memory.weights_gib / part * factor * _GB_PER_GIB
 
 
 def _when(variable: str, line: Line) -> dict[str, Value]:

@@ -2,9 +2,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from export_plans import Parts, at, bought, machine, plan
+from export_plans import Parts, at, bought, machine, plan, served
 
-from broker.domain.gpu import Stack
+from broker.domain.gpu import Precision, Stack
 from broker.domain.offer import Block as Window
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import BookedBlock, Plan
@@ -288,3 +288,22 @@ def test_blocks_are_laid_out_as_terraform_formats_them() -> None:
 def test_a_block_that_is_off_is_a_comment_whole() -> None:
     block = Block("resource", ("t", "n"), {"tags": {"a": "b"}}, comments=("Why",), is_off=True)
     assert all(line.startswith("#") for line in hcl_text([block]).splitlines())
+
+
+def test_a_node_has_room_for_the_weights_that_each_of_its_pods_downloads() -> None:
+    """Eight GPUs of 20 GiB in 8 bits: twice that in 16 bits, a fifth more, and 100 GB of image."""
+
+    def disk(weights_gib: float, precision: Precision) -> str:
+        bought_at = machine(AWS)
+        serving = served(bought_at, (0, 24, 4, 1), gpus=2, precision=precision)
+        memory = serving.candidate.memory.model_copy(update={"weights_gib": weights_gib})
+        candidate = serving.candidate.model_copy(update={"memory": memory})
+        parts = Parts(
+            [bought(bought_at, (0, 24, 1))], [serving.model_copy(update={"candidate": candidate})]
+        )
+        text = hcl_text(of_cloud(plan([bought_at], parts), "aws"))
+        return re.findall(r"disk_size += (\d+)", text)[0]
+
+    assert disk(1.0, Precision.BF16) == "300"
+    assert disk(20.0, Precision.FP8) == "520"  # 100 + 8 × 20 × 2 × 1.074 × 1.2 = 512
+    assert disk(40.0, Precision.INT4) == "520"
