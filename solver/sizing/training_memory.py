@@ -1,8 +1,8 @@
 """Peak memory of a training run on each GPU: states, activations, logits, buffers; bytes.
 
     states       ZeRO-1 4 + 12/d, ZeRO-2 2 + 14/d, ZeRO-3 16/d bytes per parameter (Adam, 16-bit
-                 weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp; experts over
-                 ep·pp, with d the copies of each
+                 weights; 2 more for the fp32 gradients of tuned stacks), over tp·pp, embeddings
+                 over tp on the first stage; experts over ep·pp, with d the copies of each
     activations  tokens·(8h + 4q + 4kv + 2·matrices·f)/tp·c per layer; recomputed: 2h, one layer
     logits       bytes·tokens·vocabulary/tp
 
@@ -19,7 +19,12 @@ from broker.domain.llm import LlmModel
 from broker.domain.workload import Method, TrainingStack
 from solver.sizing import constants as common
 from solver.sizing import training_constants as fixed
-from solver.sizing.architecture import BILLION, expert_params, is_mla
+from solver.sizing.architecture import (
+    BILLION,
+    expert_params,
+    input_embedding_params,
+    is_mla,
+)
 from solver.sizing.training_constants import MemoryConstants
 from solver.sizing.training_efficiency import STACKS
 from solver.sizing.training_facts import (
@@ -156,7 +161,10 @@ def weights_and_states(
     if task.method is Method.FULL:
         return 0.0, _full_state_bytes(task, spread, constants)
     parts = spread.tensor * spread.pipeline
-    frozen = frozen_bytes(task, constants) / parts
+    per_param = frozen_bytes(task, constants) / (task.model.params_b * BILLION)
+    table = per_param if task.method is Method.LORA else _HALF_BYTES
+    frozen = _first_stage(task.model, frozen_bytes(task, constants), spread, table_bytes=table)
+    frozen = frozen / spread.tensor
     shards = choose(spread.zero_stage == FULL_SHARDING, spread.shards, 1.0)
     return frozen / shards, adapter_bytes(task, constants) / parts
 
@@ -169,11 +177,23 @@ def _full_state_bytes(task: Task, spread: Spread, constants: MemoryConstants) ->
     model = task.model
     params, experts = model.params_b * BILLION, expert_params(model)
     copies = spread.shards * spread.tensor / larger(spread.tensor, spread.expert)
-    dense = held(params - experts, 0.0, spread)
+    dense = _first_stage(model, params - experts, spread) / spread.tensor
     dealt = held(experts, experts, spread)
     return dense * _trained_bytes(task, spread, constants, shards=spread.shards) + (
         dealt * _trained_bytes(task, spread, constants, shards=larger(copies, 1.0))
     )
+
+
+def _first_stage(
+    model: LlmModel, whole: float, spread: Spread, *, table_bytes: float = 1.0
+) -> Number:
+    """Give what the first pipeline stage has of a whole: its part of the layers, all embeddings.
+
+    An output head of its own is on the last stage, which keeps fewer activations.
+    """
+    embedding = table_bytes * model.vocab * model.hidden
+    tables = embedding * (2 if input_embedding_params(model) else 1)
+    return choose(spread.pipeline > 1, (whole - tables) / spread.pipeline + embedding, whole)
 
 
 def _trained_bytes(

@@ -163,6 +163,23 @@ def test_full_sharding_splits_frozen_weights_too(specs: Specs) -> None:
     assert sharded == pytest.approx(141.1e9 / 8)
 
 
+@pytest.mark.parametrize(
+    ("model", "tables"),
+    [("llama-3.1-70b", 2), ("gemma-2-27b", 1)],  # a head of its own, and one that is the embedding
+)
+def test_the_first_stage_of_a_pipeline_has_the_whole_embedding(
+    specs: Specs, *, model: str, tables: int
+) -> None:
+    known = specs.llm(model)
+    table = known.vocab * known.hidden
+    first = (known.params_b * 1e9 - tables * table) / 16 + table
+    _, states = weights_and_states(task_of(known), split_of(pipeline=16), ROUND)
+    assert states == pytest.approx(first * 16)
+    lora = task_of(known, method=Method.LORA)
+    frozen, _ = weights_and_states(lora, split_of(pipeline=16, tensor=2), ROUND)
+    assert frozen == pytest.approx(first * 2 / 2)
+
+
 def test_a_layer_keeps_its_inner_values(specs: Specs) -> None:
     # 4,096 tokens × (12 × 4096 + 4 × 4096 + 6 × 11008) × 0.8
     task = task_of(specs.llm("llama-2-7b"))
