@@ -34,7 +34,7 @@ def open_stdout() -> None:
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     elif sys.stdout.isatty():
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr] - it is Python's own
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr] # its own
     else:
         sys.stdout = os.fdopen(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False)
 

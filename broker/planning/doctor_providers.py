@@ -142,7 +142,9 @@ def _key_problems(adapter: Adapter, settings: Settings) -> Iterator[tuple[str, s
             yield f"{name} is set, which it does not use", f"{table} takes {wanted}"
         elif value[:1] in "\"'":
             yield f"{name} has quotes around it", f"take them off in {table} {name}"
-        elif not (value.isascii() and value.isprintable()) or value.lower().startswith(_PLACEHOLDERS):
+        elif not (value.isascii() and value.isprintable()) or value.lower().startswith(
+            _PLACEHOLDERS
+        ):
             yield f"{name} is no key", f"put the real one into {table} {name}"
     pair = [name for name in adapter.keys if name in ("client_id", "client_secret")]
     if pair and {*pair} & given.keys() and not {*pair} <= given.keys():

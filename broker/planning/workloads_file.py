@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+    def compose_mapping_node(self, anchor: dict[object, yaml.Node]) -> yaml.MappingNode:
         node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _ in node.value:  # as it is written: `<<` brings in no keys before all is composed
