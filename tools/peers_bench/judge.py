@@ -36,8 +36,8 @@ class Judged:
 
     @property
     def usd(self) -> Decimal | None:
-        """Give the cost of the plan."""
-        return self.plan.total_usd if self.plan else None
+        """Give the cost of the plan; over scenarios, what was minimized."""
+        return self.plan.objective_usd if self.plan else None
 
     @property
     def start(self) -> Start | None:

@@ -92,7 +92,7 @@ def solve_narrowed(
     for number, choice in enumerate(sorted(able, key=lambda one: (estimate(one), one.name))):
         at_least = _bound_usd(choice, solver, ends_at, is_only=len(able) == 1)
         left_s = ends_at - time.monotonic()
-        is_no_better = best is not None and at_least >= float(best.total_usd)
+        is_no_better = best is not None and at_least >= float(best.objective_usd)
         if is_no_better or left_s < _SHORTEST_S:
             bounds += [at_least] if at_least < math.inf else []
             continue
@@ -102,7 +102,7 @@ def solve_narrowed(
             bounds += [max(at_least, float(optimum.bound_usd))] if optimum.ran_out_of_time else []
             continue
         bounds.append(max(at_least, float(optimum.bound_usd)))
-        if best is None or optimum.total_usd < best.total_usd:
+        if best is None or optimum.objective_usd < best.objective_usd:
             best, chosen = optimum, choice
     if best is None:
         return Narrowed(None, None, 0.0, "the time was up" if bounds else "no choice has a plan")

@@ -22,7 +22,9 @@ owned nodes. Then its fleet is repaired until the independent check of `gpubroke
 it, and priced as a plan; what was changed stands below each table. In a repaired fleet workloads
 share nodes, and owned nodes are used first, which no rival does by itself. *Bound* is what no plan
 of that kind costs less than, where the rival proves one: Mélange of its own program, the narrower
-strategies of theirs. *Saving* is what our plan costs less than the repaired one.
+strategies of theirs. *Saving* is what our plan costs less than the repaired one. Where the policy
+plans for several scenarios, plan and bound are of what is minimized over all of them; a rival plans
+for the forecast alone, which the check refuses.
 
 - **Mélange**: its published integer program (slices of load to types of GPU, CBC), one service at a
   time; its peak is rented all the time, *by the hour* its counts follow the load.

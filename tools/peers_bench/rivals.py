@@ -134,7 +134,7 @@ def _narrowed(instance: Instance, name: str, found: Narrowed, seconds: float) ->
         judged_parts(instance, _unproven(found.optimum)),
         seconds,
         choice=found.choice.name,
-        own_usd=float(found.optimum.total_usd),
+        own_usd=float(found.optimum.objective_usd),
         bound_usd=found.bound_usd,
     )
 
@@ -158,6 +158,6 @@ def _ours(instance: Instance, times: Times, solvers: Solvers, best: Judged | Non
         name,
         judged_parts(instance, optimum, gap=times.gap),
         seconds,
-        own_usd=float(optimum.total_usd),
+        own_usd=float(optimum.objective_usd),
         bound_usd=float(optimum.bound_usd),
     )
