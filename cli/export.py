@@ -1,6 +1,7 @@
 """`gpubroker export`: a plan in the form that another tool takes, or as a report for people."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +9,7 @@ import typer
 
 from broker.domain.errors import ConfigurationError
 from cli.entry import open_planning
-from cli.files import write_whole
+from cli.files import check_writable, write_whole
 from cli.output import Terminal
 from cli.plan_options import ExplainTimeLimitOption, PlanArgument, check_time_limit
 from cli.sources import AsOfOption, RecordedOption, SheetOption, SnapshotOption, source_or_none
@@ -87,7 +88,7 @@ def export(  # noqa: PLR0913 - the options of a command are the parameters of it
     if out is None and len(files) == 1:
         terminal.write(files[0].text)
     else:
-        _write(files, out, terminal)
+        _write(files, out, terminal, inputs=(plan, *([explanation] if explanation else [])))
 
 
 def _check_explain(to: str, explanation: Path | None, time_limit_s: float) -> None:
@@ -134,12 +135,15 @@ def _is_of_a_line(path: Path) -> bool:
         return False
 
 
-def _write(files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal) -> None:
+def _write(
+    files: "tuple[ExportFile, ...]", out: Path | None, terminal: Terminal, *, inputs: Sequence[Path]
+) -> None:
     if out is None:
         raise ConfigurationError(
             f"the export has {len(files)} files", hint="name a folder for them with --out"
         )
     if len(files) == 1 and not out.is_dir() and out.suffix:
+        check_writable(out, inputs=inputs)
         write_whole(out, files[0].text)
         terminal.note(f"written to {out}")
         return

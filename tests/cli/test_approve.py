@@ -99,6 +99,14 @@ def test_a_line_is_executed_once_and_left_out_of_what_launches(
     assert gpubroker("export", plan, "--to", "focus").code == 0  # tells, and launches nothing
 
 
+def test_an_export_does_not_take_the_place_of_its_plan(gpubroker: Gpubroker, files: Files) -> None:
+    plan, before = files[0], files[0].read_text()
+    ended = gpubroker("export", str(plan), "--to", "csv", "--out", str(plan))
+    assert ended.code == 2
+    assert f"--out {str(plan)!r} would overwrite an input" in ended.err
+    assert plan.read_text() == before
+
+
 def test_nothing_is_executed_before_it_is_approved(gpubroker: Gpubroker, files: Files) -> None:
     plan, sheet = map(str, files)
     line = line_of(files[0])
