@@ -33,7 +33,7 @@ def unknown(
 
 def _such_as(names: list[str], where: str) -> str:
     if not names:
-        return "leave it out: no offer of this catalog states one"
+        return "leave it out: there is none here"
     if len(names) <= MOST:
         return f"there are: {', '.join(names)}"
     return f"there are {len(names)}, such as {', '.join(names[:MOST])}" + (

@@ -20,4 +20,4 @@ def test_few_names_are_told_whole() -> None:
 
 
 def test_where_nothing_is_named_there_is_a_way_out() -> None:
-    assert unknown("thing", "zzz", []).hint == "leave it out: no offer of this catalog states one"
+    assert unknown("thing", "zzz", []).hint == "leave it out: there is none here"
