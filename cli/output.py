@@ -50,10 +50,12 @@ class Terminal:
             self.write(as_text(report, Format(form)))
 
     def page(self, page: "RenderableType") -> None:
-        """Print what is laid out for people to stdout."""
+        """Print what is laid out for people to stdout; names in it come from outside."""
         from rich.console import Console  # noqa: PLC0415 - see the class
 
-        Console(width=_width()).print(page, crop=False)
+        from broker.reports.printable import Printable  # noqa: PLC0415 - see the class
+
+        Console(width=_width(), markup=False, emoji=False).print(Printable(page), crop=False)
 
     def write(self, text: str) -> None:
         """Print a text to stdout as it is."""

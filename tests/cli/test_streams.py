@@ -1,12 +1,16 @@
 """What is printed: UTF-8 in files and pipes, and all of it, or an error that says so."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from command_line import Gpubroker
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
 from cli.output import Terminal
 
@@ -104,3 +108,21 @@ def test_a_name_in_brackets_is_no_markup_of_what_is_being_done(
     with terminal.progress("planning", 1) as advance:
         advance(name)
     assert f"asking {name}: {name} …" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+def test_a_page_shows_names_from_outside_as_they_are_and_is_not_steered_by_them(
+    colour: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", colour)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    names = "acme[/x]/[red]box[/red]/a:fire:b/\x1b[2J\x1b]0;title\x07"
+    table = Table("offer")
+    table.add_row(names)
+    Terminal().page(Group(names, Text(names, style="bold"), table))
+    shown = capsys.readouterr().out
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert plain.count("acme[/x]/[red]box[/red]/a:fire:b/�[2J�]0;title") == 3
+    assert ("\x1b[1m" in shown) == bool(colour)  # our own
+    assert "\x1b" not in plain
