@@ -64,7 +64,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Print a remark to stderr."""
         if not self.quiet:
-            typer.echo(text, err=True)
+            typer.echo(_harmless(text), err=True)
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -105,5 +105,11 @@ def _width() -> int:
 
 def print_error(error: BrokerError) -> None:
     """Say what happened and what to do, on stderr."""
-    typer.echo(f"error: {error}", err=True)
-    typer.echo(f"hint: {error.hint}", err=True)
+    typer.echo(_harmless(f"error: {error}\nhint: {error.hint}"), err=True)
+
+
+def _harmless(text: str) -> str:
+    """Replace what would steer the terminal: rows and replies come from outside."""
+    return "".join(
+        one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text
+    )

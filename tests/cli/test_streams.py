@@ -11,6 +11,7 @@ from command_line import Gpubroker
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+from tiny_files import write_sheet
 
 from cli.output import Terminal
 
@@ -126,3 +127,13 @@ def test_a_page_shows_names_from_outside_as_they_are_and_is_not_steered_by_them(
     assert plain.count("acme[/x]/[red]box[/red]/a:fire:b/�[2J�]0;title") == 3
     assert ("\x1b[1m" in shown) == bool(colour)  # our own
     assert "\x1b" not in plain
+
+
+def test_an_error_that_repeats_a_row_does_not_steer_the_terminal(
+    gpubroker: Gpubroker, tmp_path: Path
+) -> None:
+    row = "acme,\x1b[2Jbox,NONE-80,8,here,on_demand,16.00,USD,2026-05-01"
+    ended = gpubroker("offers", "--sheet", str(write_sheet(tmp_path, row)))
+    assert ended.code == 2
+    assert "its first row, �[2Jbox" in ended.err
+    assert "\x1b" not in ended.err
