@@ -111,6 +111,8 @@ class _Row:
 
     def count(self, column: str) -> int | None:
         value = self.number(column)
+        if value is not None and round(value) < 1:
+            raise unreadable(self._name, f"{self.where}: {column}: {value:g} is less than one")
         return None if value is None else round(value)
 
     def seconds(self, column: str) -> float | None:

@@ -119,6 +119,7 @@ class Resolver:
         said = self.said
         spelled = _asked(said.model or raw.model, raw.where, "model")
         gpus = _asked(said.gpus or raw.gpus, raw.where, "gpus")
+        _hold_a_sequence(raw)
         return TrainingPoint(
             trained=TrainedOn(
                 model=self.model(spelled),
@@ -225,6 +226,17 @@ def _column(value: _Value | None, where: str, column: str) -> _Value:
             f"{where}: {column} is empty", hint="a training run needs it; write it there"
         )
     return value
+
+
+def _hold_a_sequence(raw: RawTraining) -> None:
+    """Refuse a batch below one sequence, as that of a workload is."""
+    sequence = _column(raw.sequence_length, raw.where, "sequence_length")
+    batch = _column(raw.global_batch_tokens, raw.where, "global_batch_tokens")
+    if batch < sequence:
+        raise ConfigurationError(
+            f"{raw.where}: global_batch_tokens {batch} is below sequence_length {sequence}",
+            hint="write the tokens of all sequences of one step there, not their number",
+        )
 
 
 def _choice(kind: type[_Choice], text: str, where: str) -> _Choice:

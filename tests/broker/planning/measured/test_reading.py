@@ -182,6 +182,7 @@ def test_a_plain_csv_has_serving_and_training() -> None:
         ('{"completed": 5,\n"total', "no JSON at line 2"),
         (json.dumps(VLLM | {"completed": 0}), "run 1: completed"),
         ("model,gpu,tpot_ms\nx,y,fast", "line 2: tpot_ms: 'fast' is no positive number"),
+        ("model,gpus,tpot_ms\nx,0.4,20", "line 2: gpus: 0.4 is less than one"),
         ("model,gpu,tpot_ms\nx,y,-1", "line 2: tpot_ms"),
         ("model,gpu,tpot_ms,color\n", "no column is called 'color'"),
         ("Metric,avg\nRequest Count,5\n", "neither Inter Token Latency"),

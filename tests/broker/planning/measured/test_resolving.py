@@ -102,3 +102,18 @@ def test_a_training_run_says_what_was_taken_for_granted(specs: Specs) -> None:
     assert "stack is not said: torch is taken" in resolver.notes
     with pytest.raises(ConfigurationError, match="sequence_length is empty"):
         resolver.training(replace(raw, sequence_length=None))
+
+
+def test_a_batch_below_one_sequence_is_refused(specs: Specs) -> None:
+    raw = RawTraining(
+        where="line 2",
+        model="llama-3.1-8b",
+        gpu="H100-SXM",
+        gpus=8,
+        sequence_length=4096,
+        global_batch_tokens=256,
+        tokens_per_s=98_000,
+    )
+    with pytest.raises(ConfigurationError, match="line 2: global_batch_tokens 256") as caught:
+        Resolver(specs, Said(), "file").training(raw)
+    assert "not their number" in caught.value.hint
