@@ -16,7 +16,7 @@ from broker.domain.budget import check_months, check_names
 from broker.domain.disaggregation import check_one, check_policy, check_steady
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
-from broker.domain.gpu import Precision
+from broker.domain.gpu import GpuModel, Precision
 from broker.domain.horizon import Horizon
 from broker.domain.isolation import check_isolated
 from broker.domain.latency import LatencyObjective, named_or_written
@@ -125,6 +125,12 @@ class TrainingRun(Frozen):
                 f"sequence_length {self.sequence_length}; a batch holds at least one sequence"
             )
         return self
+
+    def computed_in(self, gpu: GpuModel) -> Precision:
+        """Give the format that the matrices are computed in: QLoRA and old GPUs have their own."""
+        if self.method is Method.QLORA or self.precision is Precision.BF16:
+            return Precision.BF16 if gpu.has_bf16 else Precision.FP16
+        return self.precision
 
 
 class TraceRead(Frozen):

@@ -284,7 +284,7 @@ def _batch(
 
 def _run(launch: Launch, share: TrainingShare, run: TrainingRun, specs: Specs) -> dict[str, object]:
     end = launch.pieces[0].to_at
-    told = training_run.environment(share.assignment, run, specs.llm(run.model))
+    told = training_run.environment(share.assignment, run, specs)
     is_rocm = launch.line.offer.hardware.stack is Stack.ROCM
     words = (
         "python3 -m torch.distributed.run",

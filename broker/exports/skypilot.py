@@ -156,7 +156,7 @@ def _run(
 ) -> Mapping[str, object]:
     model = specs.llm(run.model)
     end = launch.pieces[0].to_at
-    told = training_run.environment(share.assignment, run, model)
+    told = training_run.environment(share.assignment, run, specs)
     resources = _resources(launch, training_run.disk_gb(run, model))
     if launch.is_spot:
         resources["job_recovery"] = {"strategy": "FAILOVER"}

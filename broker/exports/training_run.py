@@ -9,6 +9,7 @@ import math
 from broker.domain.llm import LlmModel
 from broker.domain.plan import TrainingAssignment
 from broker.domain.workload import Method, TrainingRun
+from broker.specs.load import Specs
 
 CUDA_IMAGE = "nvcr.io/nvidia/pytorch:25.06-py3"
 ROCM_IMAGE = "rocm/pytorch:latest"
@@ -24,17 +25,16 @@ _CHECKPOINTS = 2
 """On disk at once: the last one, and the one being written."""
 
 
-def environment(
-    assignment: TrainingAssignment, run: TrainingRun, model: LlmModel
-) -> dict[str, str]:
+def environment(assignment: TrainingAssignment, run: TrainingRun, specs: Specs) -> dict[str, str]:
     """Tell the script what the plan rests on; all values are text."""
-    layout = assignment.candidate.layout
+    layout, model = assignment.candidate.layout, specs.llm(run.model)
+    gpu = specs.gpu(assignment.candidate.shape.gpu)
     figures: dict[str, object] = {
         "TRAIN_SCRIPT": "",
         "TRAIN_ARGS": "",
         "MODEL_ID": run.model if "/" in run.model else model.hf_id,
         "METHOD": run.method.value,
-        "PRECISION": run.precision.value,
+        "PRECISION": run.computed_in(gpu).value,
         "TOKENS": int(assignment.tokens),
         "SEQUENCE_LENGTH": run.sequence_length,
         "GLOBAL_BATCH_TOKENS": run.global_batch_tokens,

@@ -59,11 +59,8 @@ class Ground:
 
     @property
     def precision(self) -> Precision:
-        """Give the format that the matrices are computed in: QLoRA and old GPUs have their own."""
-        wished = self.run.precision
-        if self.run.method is Method.QLORA or wished is Precision.BF16:
-            return Precision.BF16 if self.gpu.has_bf16 else Precision.FP16
-        return wished
+        """Give the format that the matrices are computed in."""
+        return self.run.computed_in(self.gpu)
 
     @property
     def task(self) -> Task:

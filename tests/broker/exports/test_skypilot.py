@@ -154,6 +154,19 @@ def test_a_run_is_a_job_of_its_gang_that_ends_with_its_window() -> None:
     assert task["resources"]["disk_size"] == 350
 
 
+def test_a_run_is_told_the_format_that_its_gpus_compute_in() -> None:
+    def told(gpu: str, run: dict[str, object]) -> str:
+        of = machine("aws/node/us-east-1", gpu)
+        parts = Parts([bought(of, (6, 18, 1))], training=[trained(of, 1, (6, 18))], runs=[run])
+        return str(_only(export(plan([of], parts)))["envs"]["PRECISION"])
+
+    plain = run_entry(1e6)
+    assert told("H100-SXM", plain) == "bf16"
+    assert told("V100-SXM-32", plain) == "fp16"  # has no BF16 units
+    assert told("H100-SXM", plain | {"precision": "fp8"}) == "fp8"
+    assert told("H100-SXM", plain | {"precision": "fp8", "method": "qlora"}) == "bf16"
+
+
 def test_a_run_in_pieces_names_the_end_of_each() -> None:
     parts = Parts([bought(RENTED, (0, 36, 1))], training=[trained(RENTED, 1, (0, 6), (24, 36))])
     files = export(plan([RENTED], parts))
