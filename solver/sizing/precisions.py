@@ -1,5 +1,6 @@
 """Number formats: what a GPU can run, what it computes in, what the weights weigh."""
 
+import re
 from dataclasses import dataclass
 
 from broker.domain.gpu import GpuModel, Precision, Stack
@@ -20,6 +21,7 @@ _WEIGHT_BITS = {
     Precision.NVFP4: 4.5,  # groups of 16 with an 8-bit scale
     Precision.MXFP4: 4.25,  # groups of 32 with an 8-bit scale
 }
+_BF16_ALONE = re.compile(r"gemma-?[23](?!\d*b)")  # but not gemma-2b, of the first generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,16 @@ def serving_arithmetic(*, gpu: GpuModel, precision: Precision) -> Arithmetic | N
             return _native(gpu, precision) if gpu.stack is Stack.CUDA else None
         case _:
             return _native(gpu, precision)
+
+
+def overflows(*, gpu: GpuModel, model: LlmModel, precision: Precision) -> bool:
+    """Say whether a GPU would compute in FP16 what overflows there.
+
+    vLLM refuses Gemma 2 and 3 in FP16, which quantized weights are computed in as well where there
+    are no BF16 units; other engines answer them with nothing.
+    """
+    is_fp16 = precision is Precision.FP16 or not gpu.has_bf16
+    return is_fp16 and _BF16_ALONE.search(f"{model.name} {model.hf_id}".lower()) is not None
 
 
 def weight_bytes(*, model: LlmModel, precision: Precision) -> WeightBytes:

@@ -20,7 +20,7 @@ from solver.sizing import serving_constants as constants
 from solver.sizing.accelerators import is_too_old, is_two_devices
 from solver.sizing.engines import PLANNED, Engine, Release, year_of
 from solver.sizing.margins import margin_text
-from solver.sizing.precisions import Arithmetic, serving_arithmetic
+from solver.sizing.precisions import Arithmetic, overflows, serving_arithmetic
 from solver.sizing.roofline import costs_of
 from solver.sizing.serving_facts import Replica, Split, fits_stack, step_facts
 from solver.sizing.serving_layouts import Choice, splits
@@ -111,6 +111,9 @@ def arithmetics(setting: Setting) -> tuple[list[Arithmetic], list[Refusal]]:
         arithmetic = serving_arithmetic(gpu=setting.gpu, precision=precision)
         if arithmetic is None:
             detail = f"{setting.gpu.name} does not compute in {precision.upper()}"
+            refusals.append(setting.refuse("precision_unsupported", detail, what=precision))
+        elif overflows(gpu=setting.gpu, model=setting.model, precision=arithmetic.precision):
+            detail = f"{setting.model.name} overflows in FP16: engines compute it in BF16 alone"
             refusals.append(setting.refuse("precision_unsupported", detail, what=precision))
         elif arithmetic.precision not in {other.precision for other in found}:
             found.append(arithmetic)

@@ -4,7 +4,7 @@ import pytest
 
 from broker.domain.gpu import Precision
 from broker.specs.load import Specs
-from solver.sizing.precisions import serving_arithmetic, weight_bytes
+from solver.sizing.precisions import overflows, serving_arithmetic, weight_bytes
 
 GIB = 2.0**30
 
@@ -29,6 +29,29 @@ def test_bf16_runs_as_fp16_where_there_are_no_bf16_units(specs: Specs) -> None:
 )
 def test_a_gpu_without_the_units_is_refused(specs: Specs, gpu: str, precision: Precision) -> None:
     assert serving_arithmetic(gpu=specs.gpu(gpu), precision=precision) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "gpu", "precision", "expected"),
+    [
+        ("gemma-3-4b", "T4", Precision.INT4, True),  # computed in 16 bits
+        ("gemma-2-9b", "V100-SXM-32", Precision.FP16, True),
+        ("gemma-3-4b", "L4", Precision.FP16, True),
+        ("gemma-3-4b", "L4", Precision.BF16, False),
+        ("gemma-4-31b", "T4", Precision.FP16, False),
+        ("llama-3.1-8b", "T4", Precision.FP16, False),
+    ],
+)
+def test_gemma_overflows_in_fp16(
+    specs: Specs, *, model: str, gpu: str, precision: Precision, expected: bool
+) -> None:
+    found = overflows(gpu=specs.gpu(gpu), model=specs.llm(model), precision=precision)
+    assert found is expected
+
+
+def test_the_first_gemma_does_not_overflow(specs: Specs) -> None:
+    first = specs.llm("gemma-2-9b").model_copy(update={"name": "gemma-2b", "hf_id": ""})
+    assert not overflows(gpu=specs.gpu("T4"), model=first, precision=Precision.FP16)
 
 
 @pytest.mark.parametrize(

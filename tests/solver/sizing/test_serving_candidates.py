@@ -168,6 +168,15 @@ def test_bf16_on_an_old_card_runs_as_fp16_and_says_so(specs: Specs) -> None:
     assert "T4 has no BF16 units: runs as FP16" in candidates[0].assumptions
 
 
+def test_a_model_that_overflows_in_fp16_is_refused_on_an_old_card(specs: Specs) -> None:
+    service = service_of(model="gemma-3-4b", precisions=(Precision.BF16, Precision.INT4))
+    candidates, refusals = size(specs, "T4", 1, service)
+    assert candidates == []
+    assert {one.reason for one in refusals} == {"precision_unsupported"}
+    assert refusals[0].detail == "gemma-3-4b overflows in FP16: engines compute it in BF16 alone"
+    assert size(specs, "L4", 1, service)[0]
+
+
 def test_heads_that_do_not_divide_are_refused(specs: Specs) -> None:
     service = service_of(model="qwen2.5-7b", precisions=(Precision.BF16,))
     candidates, refusals = size(specs, "H100-SXM", 8, service)
