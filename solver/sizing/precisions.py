@@ -73,7 +73,8 @@ def overflows(*, gpu: GpuModel, model: LlmModel, precision: Precision) -> bool:
     """Say whether a GPU would compute in FP16 what overflows there.
 
     vLLM refuses Gemma 2 and 3 in FP16, which quantized weights are computed in as well where there
-    are no BF16 units; other engines answer them with nothing.
+    are no BF16 units; other engines answer them with nothing. Trained in it, their activations
+    are infinite.
     """
     is_fp16 = precision is Precision.FP16 or not gpu.has_bf16
     return is_fp16 and _BF16_ALONE.search(f"{model.name} {model.hf_id}".lower()) is not None

@@ -15,6 +15,7 @@ from solver.sizing.accelerators import is_too_old, is_two_devices, native_tflops
 from solver.sizing.architecture import BILLION
 from solver.sizing.links import is_on_pcie, one_way_gb_per_s
 from solver.sizing.margins import margin_text
+from solver.sizing.precisions import overflows
 from solver.sizing.restarts import (
     checkpoint_pause_s,
     gang_rate_per_hour,
@@ -207,6 +208,9 @@ def _gpu_refusal(ground: Ground) -> Refusal | None:
         return ground.refuse("stack_not_modelled", f"no training formula holds for {gpu.name}")
     if precision not in _FORMATS or native_tflops(gpu=gpu, precision=precision) is None:
         detail = f"{gpu.name} does not train in {precision.upper()}"
+        return ground.refuse("precision_unsupported", detail)
+    if overflows(gpu=gpu, model=ground.model, precision=precision):
+        detail = f"{gpu.name}: {ground.model.name} overflows in FP16"
         return ground.refuse("precision_unsupported", detail)
     return None
 

@@ -242,6 +242,16 @@ def test_old_cards_train_in_fp16_and_say_so(specs: Specs) -> None:
     assert "computed in FP16" in candidates[0].assumptions
 
 
+def test_what_overflows_in_fp16_is_not_trained_on_old_cards(specs: Specs) -> None:
+    def sized(gpu: str) -> tuple[int, list[str]]:
+        run = run_of(model="gemma-3-4b", method=Method.LORA, gpus=(8,))
+        found, refusals = size(specs, run, gpu, shape=shape_of(specs.gpu(gpu), 8))
+        return len(found), [one.detail for one in refusals]
+
+    assert sized("V100-SXM-32") == (0, ["V100-SXM-32: gemma-3-4b overflows in FP16"])
+    assert sized("A100-80-SXM") == (1, [])
+
+
 @pytest.mark.parametrize(
     ("gpu", "gpus", "precision", "reason"),
     [
