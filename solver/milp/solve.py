@@ -173,12 +173,18 @@ def _below(usd: float) -> dict[str, float]:
 def _hinted(
     proto: model_pb2.ModelProto, hint: Floats | None
 ) -> model_parameters_pb2.ModelSolveParametersProto:
+    """Write a hint within the bounds: HiGHS fails where one is beyond them, be it by its tolerance.
+
+    So a plan may be whose decisions, whole numbers, are the bounds of another program.
+    """
     parameters = model_parameters_pb2.ModelSolveParametersProto()
     if hint is not None:
         known = np.flatnonzero(~np.isnan(hint))
+        bounds = proto.variables.lower_bounds, proto.variables.upper_bounds
+        within = np.clip(hint, *(np.array(one) for one in bounds))
         values = parameters.solution_hints.add().variable_values
         values.ids.extend(np.array(proto.variables.ids, dtype=np.int64)[known].tolist())
-        values.values.extend(hint[known].tolist())
+        values.values.extend(within[known].tolist())
     return parameters
 
 

@@ -46,6 +46,13 @@ def test_threads_that_solve_at_once_do_not_disturb_each_other() -> None:
     assert all(one.values.tolist() == [1.0] * COLUMNS for one in found)
 
 
+@pytest.mark.parametrize("off", [-0.5 - 5e-7, -1e-9, 0.0, 5e-7, 2.0])
+def test_a_hint_that_is_beyond_the_bounds_is_one_at_them(off: float) -> None:
+    """What a solver gives may be off by its tolerance, and HiGHS takes no such hint."""
+    found = solve_model(model(), EXACT, np.full(COLUMNS, 3.0 + off))
+    assert (found.outcome, found.values.tolist()) == (Outcome.OPTIMAL, [1.0] * COLUMNS)
+
+
 def test_a_solve_needs_no_python_model() -> None:
     """The first uses of two such models in two threads at once can fail."""
     code = "import sys, solver.milp.solve; sys.exit('ortools.math_opt.python.model' in sys.modules)"
