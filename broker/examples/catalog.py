@@ -51,8 +51,7 @@ def copy_example(name: str, to: Path) -> Path:
     example = find_example(name)
     target = to / example.name if to.is_dir() else to
     try:
-        with target.open("x", encoding="utf-8") as file:
-            file.write(example.text)
+        _write_new(target, example.text)
     except FileExistsError as cause:
         raise ConfigurationError(
             f"{str(target)!r} exists and is not overwritten", hint="give another path"
@@ -62,3 +61,14 @@ def copy_example(name: str, to: Path) -> Path:
             f"cannot write {str(target)!r}: {cause.strerror}", hint="check the folder"
         ) from cause
     return target
+
+
+def _write_new(target: Path, text: str) -> None:
+    """Write a file that was not there: whole, or not at all."""
+    with target.open("x", encoding="utf-8") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError:
+            target.unlink()
+            raise

@@ -137,3 +137,12 @@ def test_an_error_that_repeats_a_row_does_not_steer_the_terminal(
     assert ended.code == 2
     assert "its first row, �[2Jbox" in ended.err
     assert "\x1b" not in ended.err
+
+
+def test_an_example_that_a_full_disk_does_not_take_is_not_there(tmp_path: Path) -> None:
+    target = tmp_path / "mine.yaml"
+    script = f"ulimit -f 1; gpubroker examples --copy company --to {target}"
+    ended = shell(script, PYTHONDONTWRITEBYTECODE="1")
+    assert ended.returncode == 2
+    assert b"cannot write" in ended.stderr
+    assert not target.exists()
