@@ -11,7 +11,7 @@ from command_line import Gpubroker
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
-from tiny_files import write_sheet
+from tiny_files import write_sheet, write_workloads
 
 from cli.output import Terminal
 
@@ -146,3 +146,20 @@ def test_an_example_that_a_full_disk_does_not_take_is_not_there(tmp_path: Path) 
     assert ended.returncode == 2
     assert b"cannot write" in ended.stderr
     assert not target.exists()
+
+
+@pytest.mark.parametrize("options", [(), ("--sheet", "loop.csv")])
+def test_a_link_that_leads_to_itself_cannot_be_read(
+    options: tuple[str, ...],
+    gpubroker: Gpubroker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("loop.yaml", "loop.csv"):
+        Path(name).symlink_to(name)
+    write_workloads(tmp_path)
+    workloads = "workloads.yaml" if options else "loop.yaml"
+    ended = gpubroker("nightly", workloads, "--dry-run", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert "Too many levels of symbolic links" in ended.err

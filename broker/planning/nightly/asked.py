@@ -1,5 +1,6 @@
 """What a night is asked to do, and the instant that it stands for."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -33,7 +34,7 @@ class NightWish:
     def catalog(self) -> str:
         """Name where prices come from."""
         if self.sheet is not None:
-            return f"sheet {self.sheet.resolve()}"
+            return f"sheet {os.path.realpath(self.sheet)}"
         return RECORDED if self.recorded else STORE
 
     @property

@@ -4,6 +4,7 @@ Each step is written into the journal before and after it is done. A night that 
 with at the first step that is not done; one that is done is left alone.
 """
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -112,7 +113,7 @@ class NightlyService:
         Raises:
             BrokerError: it cannot be run; people were told, and the journal has why.
         """
-        path = workloads.resolve()
+        path = Path(os.path.realpath(workloads))  # a link to itself is told where it is read
         at = wish.instant(self._planning.clock())
         _ = self.alerts.sinks  # a night that could tell nobody is not begun
         later = self._later(path.stem, wish)
