@@ -251,7 +251,9 @@ def _improved(
     rest = build_program(rest_sets)
     hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-    solution, polished = _proof_and_polish(rest, limits, hint, _capped(watch, beyond_usd))
+    watched = _capped(watch, beyond_usd)
+    solution, polished = _proof_and_polish(rest, limits, hint, watched)
+    solution = believed(solution, math.inf if known is None else known.usd)
     if polished is not None:
         known = _better(known, _Known(rest, polished))
     if not is_plan(solution):
@@ -328,6 +330,17 @@ def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tup
     if found.solution is not None:
         known = _better(known, _Known(rest, found.solution))
     return known, min(found.bound_usd, known.usd)
+
+
+def believed(solution: Solution, known_usd: float) -> Solution:
+    """Take no proof from a solver that says there is no plan as cheap as one that is known.
+
+    HiGHS has been seen to end a tiny program as optimal at several times the cost of a plan of it.
+    """
+    if solution.bound_usd <= known_usd + _SAME * max(1.0, known_usd):
+        return solution
+    outcome = Outcome.FEASIBLE if is_plan(solution) else Outcome.NO_SOLUTION
+    return replace(solution, outcome=outcome, bound_usd=0.0)
 
 
 def _better(known: _Known | None, found: _Known) -> _Known:
