@@ -29,21 +29,15 @@ def data_lines(facts: Facts) -> Iterator[DueLine]:
 
 def serving_option(facts: Facts, group: ServingAssignment) -> ServingOption | None:
     """Find the case's option of an assignment; None where it has no such one."""
-    for option in facts.case.serving:
-        where = (option.service, option.user_region, option.machine, option.on_spot)
-        same = where == (group.service, group.user_region, group.machine, group.on_spot)
-        if same and option.candidate == group.candidate:
-            return option
-    return None
+    name = (group.service, group.user_region, group.machine, group.on_spot)
+    own = facts.serving.get(name, ())
+    return next((one for one in own if one.candidate == group.candidate), None)
 
 
 def run_option(facts: Facts, assignment: TrainingAssignment) -> TrainingOption | None:
     """Find the case's option of a run's assignment; None where it has no such one."""
-    for option in facts.case.training:
-        same = (option.run, option.machine) == (assignment.run, assignment.machine)
-        if same and option.candidate == assignment.candidate:
-            return option
-    return None
+    own = facts.training.get((assignment.run, assignment.machine), ())
+    return next((one for one in own if one.candidate == assignment.candidate), None)
 
 
 def _weights(facts: Facts) -> Iterator[tuple[tuple[Term, str], Fraction]]:

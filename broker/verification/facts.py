@@ -5,14 +5,14 @@ those that are paid, with the policy's surcharges. Work and nodes of isolated wo
 machines of their own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from pydantic import BaseModel
 
-from broker.domain.case import Case
+from broker.domain.case import Case, ServingOption, TrainingOption
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.domain.traffic import loads_by_size
@@ -92,8 +92,9 @@ class Facts:
 
     `bought` leaves out purchases of offers that the case does not have; `inputs` refuses those.
     The load is by service, then slot and size class; `on_demand` is by machine. `sold` are the
-    offers by key as they are sold, without surcharges. `whole` and `unchanged` are plan and case
-    as they were given.
+    offers by key as they are sold, without surcharges. `serving` and `training` are the options of
+    the names (service, user region, machine, on spot; run, machine) that the plan has. `whole` and
+    `unchanged` are plan and case as they were given.
     """
 
     plan: Plan
@@ -109,6 +110,8 @@ class Facts:
     load_requests_per_s: Mapping[str, Array]
     on_demand: Mapping[str, Offer]
     sold: Mapping[str, Offer]
+    serving: Mapping[tuple[str, str, str, bool], Sequence[ServingOption]]
+    training: Mapping[tuple[str, str], Sequence[TrainingOption]]
 
     def gpus_per_node(self, machine: str) -> int:
         """Count the whole GPUs of a node; none for a machine that the case does not have."""
@@ -190,6 +193,8 @@ def gather(plan: Plan, case: Case, *, snapshot: str | None, workloads_sha256: st
             offer.machine: offer for offer in case.offers if offer.price_kind is PriceKind.ON_DEMAND
         },
         sold=sold,
+        serving=_serving(plan, case),
+        training=_training(plan, case),
     )
 
 
@@ -217,6 +222,27 @@ def _bought(plan: Plan, case: Case, timeline: Timeline) -> Iterator[Bought]:
         if offer is not None:
             nodes = timeline.spread((step, step.nodes) for step in purchase.steps)
             yield Bought(purchase, offer, nodes)
+
+
+def _serving(plan: Plan, case: Case) -> dict[tuple[str, str, str, bool], Sequence[ServingOption]]:
+    """List the options that may be those of the plan's assignments, of millions perhaps."""
+    used = {(one.service, one.user_region, one.machine, one.on_spot) for one in plan.serving}
+    found: dict[tuple[str, str, str, bool], list[ServingOption]] = {name: [] for name in used}
+    for option in case.serving:
+        name = (option.service, option.user_region, option.machine, option.on_spot)
+        if name in found:
+            found[name].append(option)
+    return dict(found)
+
+
+def _training(plan: Plan, case: Case) -> dict[tuple[str, str], Sequence[TrainingOption]]:
+    found: dict[tuple[str, str], list[TrainingOption]] = {
+        (one.run, one.machine): [] for one in plan.training
+    }
+    for option in case.training:
+        if (option.run, option.machine) in found:
+            found[option.run, option.machine].append(option)
+    return dict(found)
 
 
 def _groups(plan: Plan, case: Case, timeline: Timeline) -> Iterator[Group]:

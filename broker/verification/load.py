@@ -182,7 +182,10 @@ def _kind_of(candidate: ServingCandidate) -> _Kind:
 
 def _least_rates(facts: Facts) -> dict[tuple[str, str, _Kind], tuple[float, ...]]:
     least: dict[tuple[str, str, _Kind], tuple[float, ...]] = {}
+    planned = {(one.service, one.user_region, one.candidate.gpu) for one in facts.plan.serving}
     for option in facts.case.serving:
+        if (option.service, option.user_region, option.candidate.gpu) not in planned:
+            continue
         name = (option.service, option.user_region, _kind_of(option.candidate))
         rates = tuple(rate.requests_per_s for rate in option.candidate.rates)
         least[name] = tuple(map(min, least.get(name, rates), rates))
