@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 from ortools.math_opt import model_pb2
 
-from solver.milp.alike_periods import CLUSTERS, clusters_of
+from solver.milp.alike_periods import clusters_of
 from solver.milp.beside import Beside
 from solver.milp.clashes import clashes
 from solver.milp.coarse import Coarse, coarse
@@ -46,6 +46,9 @@ _ROUNDING_USD = 1e-4
 """A bound must be within the gap after it and the plan are rounded, too."""
 _FIRST_NODES = 50
 _MORE_NODES = 10
+_MANY_GROUPS = 250
+_CLUSTERS, _CLUSTERS_OF_MANY = 80, 40
+"""Most time goes into leaves, so closer bounds pay; of many groups, into relaxed programs."""
 
 
 @dataclass(order=True, frozen=True)
@@ -82,14 +85,16 @@ def branch(
     watch: Watch | None = None,
     *,
     clock: Monotonic = time.monotonic,
-    clusters: int = CLUSTERS,
+    clusters: int | None = None,
 ) -> Branched:
     """Bound a program with one kind a demand until a known plan is within the gap, or time is up.
 
     Plans that are better by less than the gap are not looked for. Relaxed programs have about so
-    many `clusters` of periods.
+    many `clusters` of periods, or as many as suit the size of the program.
     """
     aim = _Aim(known_usd, limits, watch or Watch())
+    if clusters is None:
+        clusters = _CLUSTERS_OF_MANY if len(program.sets.groups) > _MANY_GROUPS else _CLUSTERS
     tree = _Tree(program, coarse(program, clusters_of(program.sets, clusters)), aim, clock)
     tree.grow()
     return Branched(tree.bound_usd(), tree.best)
