@@ -83,6 +83,7 @@ class Market:
         self.sets = replace(self.sets, clusters=clusters)
         clusters = clusters or Clusters.single(len(self.sets.periods))
         self.flat = flat_prices(self.sets, clusters)
+        self._at_flat: AtFlat | None = None
         self.up = [clusters.mean(kind.up()) for kind in self.sets.kinds]
 
     def restricted(self, inside: Inside) -> Sets:
@@ -105,17 +106,27 @@ class Market:
 
     def first(self, machines: int) -> Inside:
         """Choose the cheapest kinds of each demand on so many of their cheapest machines."""
-        kind_usd = [self.spread(number, self.flat).usd for number in range(len(self.sets.kinds))]
-        ways = self.pairs.ways(np.array(kind_usd))
+        at_flat = self.at_flat_prices()
+        ways = self.pairs.ways(at_flat.kind_usd)
         cheapest = first_of(self.pairs.owner.tolist(), ways.usd, most=_FIRST_KINDS)
         chosen: set[int] = set()
         for number in self.pairs.with_partners(cheapest, ways):
             chosen |= self._cheapest(number, machines)
-        option_usd = self.option_usd(self.flat.gangs, self.flat.spot_gangs, self.flat)
         owner = [option.run for option in self.sets.run_options]
-        return Inside(
-            frozenset(chosen), frozenset(first_of(owner, option_usd, most=_FIRST_OPTIONS))
-        )
+        options = first_of(owner, at_flat.option_usd, most=_FIRST_OPTIONS)
+        return Inside(frozenset(chosen), frozenset(options))
+
+    def at_flat_prices(self) -> "AtFlat":
+        """Cost everything at the cheapest way to have each GPU; once for each look."""
+        if self._at_flat is None:
+            kind_usd, beside = np.zeros(len(self.sets.kinds)), np.zeros(len(self.sets.groups))
+            for number in range(len(kind_usd)):
+                spread = self.spread(number, self.flat)
+                kind_usd[number] = spread.usd
+                beside[list(spread.beside_usd)] = list(spread.beside_usd.values())
+            options = self.option_usd(self.flat.gangs, self.flat.spot_gangs, self.flat)
+            self._at_flat = AtFlat(kind_usd, beside, options)
+        return self._at_flat
 
     def crossed(self, inside: Inside) -> Inside:
         """Take in whatever puts the kinds inside on the machines inside.
@@ -274,6 +285,15 @@ class Market:
             more, more_once = prices.work.option_usd(self.sets, number)
             usd, once = usd + more, once + more_once
         return np.asarray(usd), once
+
+
+@dataclass(frozen=True, slots=True)
+class AtFlat:
+    """What kinds, each group beside its kind, and run options cost at the cheapest way to a GPU."""
+
+    kind_usd: Floats
+    beside_usd: Floats
+    option_usd: Floats
 
 
 @dataclass(frozen=True, slots=True)

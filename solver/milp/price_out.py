@@ -14,6 +14,10 @@ holds for all, as each demand has exactly one kind, and each run one option. Whe
 demand, a kind of one pool counts with the cheapest of the other pool that it may be used with: what
 joins them has no price of its own, as that cancels in each such pair.
 
+Before any program is solved the cheapest way to have each GPU is a price for all: the cheapest kind
+of each demand and option of each run at those is a bound, too. It counts where there is no time for
+more.
+
 Where the market is large, like hours are added up (see `coarse`): the duals of a row are those of
 the rows that it is the sum of, so price all the same. A few clusters of hours say what is worth to
 be looked at, more of them which nodes are to be whole, and still more what the bound is: only that
@@ -113,7 +117,7 @@ class _Search:
         self.rounds_up = rounds_up
 
     def run(self) -> Relaxed | None:
-        best: Relaxed | None = None
+        best = at_flat_prices(self.market)
         for _ in range(_MOST_ROUNDS):
             looked = self._look_again(best)
             if looked is not None:
@@ -122,14 +126,14 @@ class _Search:
                     break
             elif not self._widened():
                 return None
-        return best and replace(
+        return replace(
             best,
             groups=self.inside.groups,
             options=self.inside.options,
             fills=self.market.sets.fills,
         )
 
-    def _look_again(self, best: Relaxed | None) -> tuple[Relaxed, bool] | None:
+    def _look_again(self, best: Relaxed) -> tuple[Relaxed, bool] | None:
         """Solve a round; give the best so far, and whether to go on. Its program is let go of."""
         began = self.clock()
         found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
@@ -187,8 +191,40 @@ class _Search:
         return inside if self.looks[0].clusters is None else self.market.crossed(inside)
 
 
-def _better(best: Relaxed | None, found: Relaxed) -> Relaxed:
-    return found if best is None or found.bound_usd >= best.bound_usd else best
+def _better(best: Relaxed, found: Relaxed) -> Relaxed:
+    return found if found.bound_usd >= best.bound_usd else best
+
+
+def at_flat_prices(market: Market) -> Relaxed:
+    """Bound all at the cheapest way to have each GPU, which no way to have it costs less than."""
+    sets, at_flat = market.sets, market.at_flat_prices()
+    ways = market.pairs.ways(at_flat.kind_usd)
+    runs = np.array([option.run for option in sets.run_options], dtype=np.int64)
+    kinds_usd, kinds_more = _beyond_least(market.pairs.owner, ways.usd)
+    runs_usd, runs_more = _beyond_least(runs, at_flat.option_usd)
+    nothing = np.zeros(0)
+    return Relaxed(
+        bound_usd=kinds_usd + runs_usd,
+        kind_value=np.zeros(len(sets.kinds)),
+        kind_penalty_usd=kinds_more,
+        option_value=np.zeros(len(runs)),
+        option_penalty_usd=runs_more,
+        row_usd=nothing,
+        reduced_usd=nothing,
+        values=nothing,
+        group_penalty_usd=at_flat.beside_usd,
+        alone_penalty_usd=runs_more,
+    )
+
+
+def _beyond_least(owner: Ints, usd: Floats) -> tuple[float, Floats]:
+    """Add up the least of each owner's, and say what each one costs beyond that."""
+    if not len(owner):
+        return 0.0, np.zeros(0)
+    least = np.full(int(owner.max()) + 1, np.inf)
+    np.minimum.at(least, owner, usd)
+    least[~np.isfinite(least)] = 0.0
+    return float(least[np.unique(owner)].sum()), usd - least[owner]
 
 
 @dataclass(frozen=True, slots=True)

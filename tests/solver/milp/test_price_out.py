@@ -16,8 +16,9 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from solver.milp.build import build_sets
+from solver.milp.market import Market
 from solver.milp.narrow import possible
-from solver.milp.price_out import relaxed_over_all
+from solver.milp.price_out import at_flat_prices, relaxed_over_all
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.rows import entries, rows_of
@@ -109,6 +110,22 @@ def test_the_bound_is_never_above_the_optimum(priced: Priced) -> None:
         early = relaxed_over_all(sets, time.monotonic())
         for found in (early, late):
             assert found is None or found.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
+
+
+def test_the_cheapest_way_to_have_each_gpu_is_a_bound_before_any_program(priced: Priced) -> None:
+    near = fewer = 0
+    for sets, found, usd in priced:
+        flat = at_flat_prices(Market(sets))
+        assert flat.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
+        if found is None or np.isinf(usd):
+            continue
+        assert flat.bound_usd <= found.bound_usd * (1 + TOLERANCE) + 1e-4
+        left = possible(sets, flat, usd)
+        assert _optimum_usd(build_program(left.sets)) == pytest.approx(usd, rel=1e-5, abs=1e-4)
+        near += flat.bound_usd > 0.5 * usd
+        fewer += len(left.sets.groups) < len(sets.groups)
+    assert near > 20
+    assert fewer > 10
 
 
 def test_adding_up_hours_gives_a_bound_too(priced: Priced, priced_as_if_large: Priced) -> None:
