@@ -185,6 +185,24 @@ def test_a_run_takes_its_owner_s_idle_nodes_first_and_waits_for_stock() -> None:
     assert usd(judged(owned, greedy(market), market)) == 0
 
 
+def test_where_runs_are_kept_apart_a_run_takes_its_owner_s_nodes_all_the_same() -> None:
+    box = offer("2", name="box", max_nodes=0)
+    demand = workloads(training=[run_entry(7 * 3600)], policy={"sharing": "split"})
+    one = case(demand, [box], training=[training(box)], owned=[(box, 1)])
+    market = Market(build_sets(one))
+    assert usd(judged(one, greedy(market), market)) == 0
+
+
+def test_a_surcharge_is_paid_on_a_peak_that_is_kept() -> None:
+    box = offer("4", name="box", gpus=2)
+    policy = {"surcharges": [{"rate": 0.5, "providers": ["acme"]}]}
+    demand = workloads(services=[service_entry(4, 8)], policy=policy)
+    one = served(demand, box)
+    market = Market(build_sets(one))
+    kept = judged(one, melange(market, answers(market, 10.0), keeps_peak=True), market)
+    assert usd(kept) == 24 * 2 * 4 * 1.5
+
+
 def test_a_rival_for_which_nothing_has_room_is_told() -> None:
     box = offer("2", name="box", max_nodes=1)
     runs = [run_entry(20 * 3600, name="one"), run_entry(20 * 3600, name="two")]

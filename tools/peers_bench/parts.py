@@ -11,8 +11,10 @@ from peers_bench.fleet import Fleet
 
 from broker.domain.horizon import Slot
 from broker.domain.offer import Offer, PriceKind
-from broker.domain.plan import CostLine, NodeStep, Purchase
+from broker.domain.plan import NodeStep, Purchase
+from broker.domain.policy import Sharing
 from broker.domain.quantities import quantize_usd
+from solver.milp.extract_nodes import cost_lines
 from solver.milp.extract_work import by_slot
 from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import Program, build_program
@@ -54,6 +56,7 @@ def _values(
         periods = np.array(up, dtype=np.int64)
         values[columns.gang_up.at(number, periods)] = 1.0
         values[columns.option_used.at(number)] = 1.0
+    _set_apart(program, values)
     names = {one.id: number for number, one in enumerate(small.committed)}
     for number, nodes in fleet.committed.items():
         values[columns.committed_nodes.at(names[sets.committed[number].id])] = nodes
@@ -62,6 +65,21 @@ def _values(
     }
     _route(program, shares, [fleet.replicas[one] for one in groups], values)
     return values
+
+
+def _set_apart(program: Program, values: Floats) -> None:
+    """Keep owned nodes for the gangs that are on them, where the policy keeps runs apart."""
+    small, columns = program.sets, program.columns
+    if small.case.workloads.policy.sharing is not Sharing.SPLIT:
+        return
+    up = columns.gang_up.of(values)
+    for number, machine in enumerate(small.machines):
+        gangs = np.zeros(len(small.periods))
+        for at, option in enumerate(small.run_options):
+            if option.machine == number and not option.option.candidate.on_spot:
+                gangs += option.nodes * up[at]
+        kept = min(gangs.max(initial=0.0), min(machine.owned, default=0))
+        values[columns.run_nodes.at(number)] = kept
 
 
 def _route(
@@ -103,20 +121,19 @@ def _with_the_peak_kept(optimum: Optimum, sets: Sets) -> Optimum:
     peaks = _serving_peaks(optimum, sets)
     machines = {one.key: one for one in sets.machines}
     slots = by_slot(sets)
-    bought = []
+    bought, changed = list[Purchase](), list[Purchase]()
     for one in optimum.purchases:
         offer = offers.get(one.offer)
         if one.price_kind is PriceKind.ON_DEMAND and offer is not None:
             owned = machines[offer.machine].owned
             kept = [(slot, peaks.get(offer.machine, 0) - owned[at]) for slot, at in slots]
-            bought.append(_kept(one, offer, kept))
+            changed.append(_kept(one, offer, kept))
+            bought.append(changed[-1])
         else:
             bought.append(one)
-    usd = {one.id: one.usd for one in bought if one.price_kind is PriceKind.ON_DEMAND}
-    lines = tuple(
-        CostLine(term=line.term, subject=line.subject, usd=usd.get(line.subject, line.usd))
-        for line in optimum.cost_lines
-    )
+    ids = {one.id for one in changed}
+    lines = tuple(line for line in optimum.cost_lines if line.subject not in ids)
+    lines += cost_lines(changed, offers | dict(sets.case.listed))
     total = sum((line.usd for line in lines), Decimal(0))
     return replace(optimum, purchases=tuple(bought), cost_lines=lines, total_usd=total)
 
