@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 import typer
 
 from broker.domain.errors import BrokerError
+from broker.reports.steering import printable_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -64,7 +65,7 @@ class Terminal:
     def note(self, text: str) -> None:
         """Print a remark to stderr."""
         if not self.quiet:
-            typer.echo(_harmless(text), err=True)
+            typer.echo(printable_lines(text), err=True)
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -105,11 +106,4 @@ def _width() -> int:
 
 def print_error(error: BrokerError) -> None:
     """Say what happened and what to do, on stderr."""
-    typer.echo(_harmless(f"error: {error}\nhint: {error.hint}"), err=True)
-
-
-def _harmless(text: str) -> str:
-    """Replace what would steer the terminal: rows and replies come from outside."""
-    return "".join(
-        one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text
-    )
+    typer.echo(printable_lines(f"error: {error}\nhint: {error.hint}"), err=True)

@@ -24,7 +24,7 @@ from broker.domain.explanation import (
     WhyNot,
 )
 from broker.domain.plan import Status
-from broker.reports.layout import printable
+from broker.reports.steering import printable
 
 CENT = Decimal("0.01")
 _SMALL_USD = Decimal("0.1")

@@ -16,7 +16,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from broker.domain.cells import inert
-from broker.reports.layout import Align, Cells, Fit, printable, table_lines
+from broker.reports.layout import Align, Cells, Fit, table_lines
+from broker.reports.steering import printable
 
 
 class FlatRow(Protocol):

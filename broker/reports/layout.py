@@ -115,14 +115,6 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
 
 
-def printable(text: str) -> str:
-    """Replace what would steer the terminal: names come from outside."""
-    return "".join(
-        one if one.isprintable() else " " if one.isspace() else "\N{REPLACEMENT CHARACTER}"
-        for one in text
-    )
-
-
 def _shown(columns: Sequence[Cells], width: int) -> list[Cells]:
     """Leave out what may be spared until the rest has the room that it needs to be read well."""
     shown = list(columns)

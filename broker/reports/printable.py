@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 
-from broker.reports.layout import printable
+from broker.reports.steering import printable_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,4 +17,4 @@ class Printable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the page."""
         for text, style, control in console.render(self.page, options):
-            yield Segment("\n".join(map(printable, text.split("\n"))), style, control)
+            yield Segment(printable_lines(text), style, control)

@@ -86,17 +86,20 @@ def test_a_figure_that_nobody_can_measure_is_not_kept(
     assert skipped == Skipped("run 1", f"its {figure}, no positive number")
 
 
+TRAINED = RawTraining(
+    where="line 2",
+    model="llama-3.1-8b",
+    gpu="H100-SXM",
+    gpus=8,
+    sequence_length=4096,
+    global_batch_tokens=1_048_576,
+    tokens_per_s=98_000,
+)
+
+
 def test_a_training_run_says_what_was_taken_for_granted(specs: Specs) -> None:
     resolver = Resolver(specs, Said(), "file")
-    raw = RawTraining(
-        where="line 2",
-        model="llama-3.1-8b",
-        gpu="H100-SXM",
-        gpus=8,
-        sequence_length=4096,
-        global_batch_tokens=1_048_576,
-        tokens_per_s=98_000,
-    )
+    raw = TRAINED
     point = resolver.training(raw)
     assert (point.trained.stack, point.gpus_per_node) == ("torch", 8)
     assert "stack is not said: torch is taken" in resolver.notes
@@ -105,15 +108,7 @@ def test_a_training_run_says_what_was_taken_for_granted(specs: Specs) -> None:
 
 
 def test_a_batch_below_one_sequence_is_refused(specs: Specs) -> None:
-    raw = RawTraining(
-        where="line 2",
-        model="llama-3.1-8b",
-        gpu="H100-SXM",
-        gpus=8,
-        sequence_length=4096,
-        global_batch_tokens=256,
-        tokens_per_s=98_000,
-    )
+    raw = replace(TRAINED, global_batch_tokens=256)
     with pytest.raises(ConfigurationError, match="line 2: global_batch_tokens 256") as caught:
         Resolver(specs, Said(), "file").training(raw)
     assert "not their number" in caught.value.hint
