@@ -66,13 +66,14 @@ def check_policy(policy: Policy, disaggregated: list[str]) -> None:
     """Hold the policy to what is known of disaggregated services, named here.
 
     Raises:
-        ValueError: it asks for more than one kind of replica, or several providers.
+        ValueError: it asks for more than one kind of replica at any time, or several providers.
     """
     if not disaggregated:
         return
     share = policy.max_provider_share
     wrong = [
         (policy.max_groups > 1, f"max_groups {policy.max_groups}; make it 1"),
+        (policy.burst is not None, "burst; leave that out"),
         (share < 1, f"max_provider_share {share:g}; make it 1"),
     ]
     for is_wrong, field in wrong:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from broker.domain.budget import Budget
+from broker.domain.burst import Burst
 from broker.domain.coverage_policy import CoveragePolicy
 from broker.domain.offer import Payment
 from broker.domain.parts import Count
@@ -78,7 +79,8 @@ class Policy(Frozen):
     `price_trend_per_year` is the expected relative change of market prices (−0.25: a quarter
     cheaper in a year). `safety_margin` is taken off every estimated rate; `from_error_band` plans
     with the bad end of each rate's own 90 % band instead. `max_groups` limits how many kinds of
-    replica (model of GPU, precision, layout) serve one service in one user region.
+    replica (model of GPU, precision, layout) serve one service in one user region; `burst` lets
+    others serve beside them for a time.
     `max_provider_share` holds for each service and user region by itself: of its replicas, one
     provider has at most this share at any time; a service may set a smaller one.
     `max_share_per_provider` is of the GPU-hours of all work together. `approvals` is how many
@@ -101,6 +103,7 @@ class Policy(Frozen):
     sharing: Sharing = Sharing.CONVERGED
     isolated: tuple[str, ...] = ()
     max_groups: Count = 1
+    burst: Annotated[Burst | None, Field(exclude_if=lambda burst: burst is None)] = None
     max_provider_share: PositiveShare = 1.0
     max_share_per_provider: PositiveShare = 1.0
     allow_stale: bool = False
@@ -119,3 +122,22 @@ class Policy(Frozen):
                 "nodes of all kinds alike; turn savings_plans off"
             )
         return self
+
+    @model_validator(mode="after")
+    def _courses_share_their_kinds(self) -> Self:
+        if self.burst is not None and self.robust is not None:
+            raise ValueError(
+                "burst and robust cannot be had together, as the same kinds serve in every "
+                "scenario; leave one of them out"
+            )
+        return self
+
+    @property
+    def has_one_kind(self) -> bool:
+        """Say whether one kind of replica serves each demand at all times."""
+        return self.max_groups == 1 and self.burst is None
+
+    @property
+    def most_groups(self) -> int:
+        """Count the kinds of replica that may serve a demand at one time."""
+        return self.max_groups + (self.burst.max_groups if self.burst is not None else 0)

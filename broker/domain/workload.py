@@ -13,6 +13,7 @@ from pydantic.config import JsonDict
 from broker.domain.availability import Availability
 from broker.domain.batch import BatchJob, BatchRun
 from broker.domain.budget import check_months, check_names
+from broker.domain.burst import check_changes
 from broker.domain.disaggregation import check_one, check_policy, check_steady
 from broker.domain.engine import KvPrecision, ServingEngine
 from broker.domain.file_schema import curve_or_trace, sizes_unless_traced
@@ -316,19 +317,20 @@ class Workloads(Frozen):
     @model_validator(mode="after")
     def _budgets_name_workloads(self) -> Self:
         zoned = [one.name for one in self.services if one.availability.spare_zone]
-        if zoned and self.policy.max_groups > 1:
+        if zoned and not self.policy.has_one_kind:
             raise ValueError(
-                f"services.{zoned[0]}.availability.spare_zone needs policy.max_groups: 1, so that "
-                "it is known what a lost zone carried"
+                f"services.{zoned[0]}.availability.spare_zone needs policy.max_groups: 1 and no "
+                "policy.burst, so that it is known what a lost zone carried"
             )
         steady = [one.name for one in self.services if one.min_up_time]
-        if steady and self.policy.max_groups > 1:
+        if steady and not self.policy.has_one_kind:
             raise ValueError(
-                f"services.{steady[0]}.min_up_time needs policy.max_groups: 1, so that replicas "
-                "come and go in one order; leave one of them out"
+                f"services.{steady[0]}.min_up_time needs policy.max_groups: 1 and no policy.burst, "
+                "so that replicas come and go in one order; leave one of them out"
             )
         check_names(self.policy.budgets, [*self.training, *self.services, *self.batch])
         check_months(self.policy.budgets, self.horizon)
+        check_changes(self.policy.burst, self.horizon)
         check_policy(self.policy, [one.name for one in self.services if one.disaggregated])
         check_loads(self.policy.robust, {one.name for one in self.services})
         names = {run.name.partition("@")[0] for run in self.runs}

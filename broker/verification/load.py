@@ -1,11 +1,12 @@
 """Services: their load is carried, within rates, with spares, by few groups, within spot shares."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from broker.domain.burst import Burst
 from broker.domain.candidate import ServingCandidate
 from broker.domain.pool import Role
 from broker.domain.workload import Service
@@ -16,6 +17,8 @@ from broker.verification.timeline import Array
 _NEGLIGIBLE_PER_S = 1e-8
 """Requests/s that nobody misses, one in three years: what rounding a written figure may lose."""
 _SEVERAL = 2
+
+_Kind = tuple[str, str, str, str, str]
 
 
 def serve_load(facts: Facts) -> Iterator[Finding]:
@@ -78,14 +81,53 @@ def groups(facts: Facts) -> Iterator[Finding]:
     """Use at most `max_groups` kinds of replica for a service's users of one region.
 
     A kind is a GPU model, a number format and a layout, on any number of machines. Of each pool
-    there may be as many.
+    there may be as many. With `burst`, there may be others beside them in each window of time: all
+    kinds that have replicas in a window, but for the same `max_groups` kinds in all of them, are
+    `burst.max_groups` at most.
     """
-    limit = facts.case.workloads.policy.max_groups
+    policy = facts.case.workloads.policy
+    limit, burst = policy.max_groups, policy.burst
     for (service, region), some in _sides(facts):
+        if burst is not None:
+            yield from _too_many_for_a_time(facts, f"{service.name}/{region}", some, burst)
+            continue
         kinds = {_kind_of(group.assignment.candidate) for group in some}
         if len(kinds) > limit:
             message = f"{len(kinds)} kinds of replica serve it, {limit} are the most"
             yield Finding(f"{service.name}/{region}", message)
+
+
+def _too_many_for_a_time(
+    facts: Facts, name: str, some: list[Group], burst: Burst
+) -> Iterator[Finding]:
+    time, limit = facts.timeline, facts.case.workloads.policy.max_groups
+    window_of = np.arange(time.count) // (burst.change_every // time.slot)
+    serving: list[set[_Kind]] = [set() for _ in range(int(window_of[-1]) + 1)]
+    for group in some:
+        kind = _kind_of(group.assignment.candidate)
+        for window in np.unique(window_of[group.replicas > 0]).tolist():
+            serving[window].add(kind)
+    if not _have_a_base(serving, limit, burst.max_groups):
+        fullest = max(range(len(serving)), key=lambda window: len(serving[window]))
+        message = (
+            f"more than {limit} kinds of replica for the horizon and {burst.max_groups} others in "
+            f"each {burst.change_every} serve it, {len(serving[fullest])} of them"
+        )
+        yield Finding(name, f"{message} {time.where(window_of == fullest)}")
+
+
+def _have_a_base(serving: Sequence[set[_Kind]], base: int, others: int) -> bool:
+    """Say whether windows have few other kinds beside some that may be in all of them.
+
+    One of the kinds of any window that has too many must be in the base.
+    """
+    fullest = max(serving, key=len)
+    beyond = len(fullest) - others
+    if beyond <= 0 or beyond > base:
+        return beyond <= 0
+    return any(
+        _have_a_base([kinds - {one} for kinds in serving], base - 1, others) for one in fullest
+    )
 
 
 def spot_share(facts: Facts) -> Iterator[Finding]:
@@ -142,7 +184,7 @@ def one_order(facts: Facts) -> Iterator[Finding]:
 
     Of any two slots, one has at least as many replicas of every group as the other.
     """
-    if facts.case.workloads.policy.max_groups != 1:
+    if not facts.case.workloads.policy.has_one_kind:
         return
     for _, groups in _sides(facts):
         if len(groups) < _SEVERAL:
@@ -161,9 +203,6 @@ def _spares(service: Service, same: list[Group]) -> int:
     """Count the replicas of a kind that are spares: those that so many GPUs hold, at least one."""
     part = Fraction(min(group.assignment.candidate.gpus for group in same))
     return service.availability.spare_replicas * math.ceil(1 / part)
-
-
-_Kind = tuple[str, str, str, str, str]
 
 
 def kinds_of(facts: Facts, service: Service, region: str) -> dict[_Kind, list[Group]]:

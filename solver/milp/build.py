@@ -3,15 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from fractions import Fraction
-from itertools import groupby
 
 from broker.domain.candidate import GangCandidate
 from broker.domain.case import (
     Case,
-    OwnedNodes,
     ServingOption,
     breakeven_utilization,
     committed_hours,
@@ -32,8 +29,7 @@ from solver.milp.fleets import (
 )
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
-from solver.milp.min_up import Ints
-from solver.milp.months import counts_months, month_at
+from solver.milp.periods import Alike, is_active, owned_at, periods_of
 from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
@@ -63,8 +59,8 @@ def build_sets(case: Case) -> Sets:
     demands = demands_by_slot(case)
     windows = {offer.key: block_windows(case, offer) for offer in case.offers}
     fleets = steady_fleets(case, demands)
-    like = _Alike(demands, [one for own in windows.values() for one in own], list(fleets.values()))
-    periods = _periods(case, slots, like)
+    like = Alike(demands, [one for own in windows.values() for one in own], list(fleets.values()))
+    periods = periods_of(case, slots, like)
     firsts = [period.slots[0] for period in periods]
     demands = _in_periods(demands, firsts)
     machines = _machines(case, [slots[first] for first in firsts])
@@ -118,7 +114,7 @@ def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
             on_demand=firm.get(key),
             spot=spot.get(key),
             owned=(
-                tuple(_owned_at(case.owned, key, first) for first in firsts)
+                tuple(owned_at(case.owned, key, first) for first in firsts)
                 if key in owned
                 else none
             ),
@@ -127,55 +123,8 @@ def _machines(case: Case, firsts: Sequence[Slot]) -> tuple[Machine, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Alike:
-    """What must be the same in slots that are planned alike: loads, blocks, and what stays up."""
-
-    demands: Sequence[Demand]
-    windows: Sequence[BlockWindow]
-    fleets: Sequence[Ints]
-
-
-def _periods(case: Case, slots: Sequence[Slot], like: _Alike) -> tuple[Period, ...]:
-    spans = [run.window for run in case.workloads.runs]
-    terms_h = sorted({committed_hours(offer) for offer in case.offers if offer.commitment})
-    horizon, has_months = case.workloads.horizon, counts_months(case.workloads)
-
-    def datum(slot: Slot) -> tuple[object, ...]:
-        in_window = any(
-            one.earliest < slot.end_at and slot.start_at < one.deadline for one in spans
-        )
-        return (
-            slot.index if in_window else -1,
-            month_at(horizon, slot.start_at) if has_months else -1,
-            slot.hours,
-            tuple(_owned_at(case.owned, one.machine, slot) for one in case.owned),
-            tuple((slot.index * slot.hours < h, _is_active(h, case, slot)) for h in terms_h),
-            tuple(one.covers(slot) for one in like.windows),
-            tuple(tuple(one.load_requests_per_s[:, slot.index].tolist()) for one in like.demands),
-            tuple(int(up[slot.index]) for up in like.fleets),
-        )
-
-    by_datum = sorted(slots, key=lambda slot: (repr(datum(slot)), slot.index))
-    alike = [tuple(slot.index for slot in same) for _, same in groupby(by_datum, key=datum)]
-    return tuple(Period(slots=same, slot_h=slots[same[0]].hours) for same in sorted(alike))
-
-
 def _by_machine(case: Case, kind: PriceKind) -> dict[str, Offer]:
     return {offer.machine: offer for offer in case.offers if offer.price_kind is kind}
-
-
-def _owned_at(owned: Sequence[OwnedNodes], machine: str, slot: Slot) -> int:
-    return sum(
-        one.nodes
-        for one in owned
-        if one.machine == machine and (one.until is None or slot.end_at <= one.until)
-    )
-
-
-def _is_active(term_h: Decimal, case: Case, slot: Slot) -> bool:
-    from_start = (slot.end_at - case.workloads.horizon.start).total_seconds() / 3600
-    return from_start <= float(term_h)
 
 
 def _committed(
@@ -186,7 +135,7 @@ def _committed(
     found = []
     terms_h = {committed_hours(offer) for offer in case.offers}
     active_for = {
-        term_h: tuple(_is_active(term_h, case, slot) for slot in firsts) for term_h in terms_h
+        term_h: tuple(is_active(term_h, case, slot) for slot in firsts) for term_h in terms_h
     }
     hours_of = {
         term_h: sum(one.hours for one, is_on in zip(periods, active, strict=True) if is_on)
@@ -256,7 +205,7 @@ def _kinds_and_groups(
 
     A kind takes every machine that gives its rates or better; its replicas then count as alike.
     """
-    needs_all = case.workloads.policy.max_groups == 1
+    needs_all = case.workloads.policy.has_one_kind
     kinds: list[Kind] = []
     groups: list[Group] = []
     room = _Room(case)

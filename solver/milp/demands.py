@@ -45,7 +45,7 @@ class Demand:
 def demands_by_slot(case: Case) -> tuple[Demand, ...]:
     """List the demands in the order of the workloads, their loads by size class and slot."""
     demands: list[Demand] = []
-    least = {} if case.workloads.policy.max_groups == 1 else _least_loads(case)
+    least = {} if case.workloads.policy.has_one_kind else _least_loads(case)
     for service in case.workloads.services:
         load = np.array(loads_by_size(service, case.workloads.horizon))
         highest = load.max(axis=1, keepdims=True)

@@ -42,7 +42,7 @@ def handovers(
 
 def _may_take_turns(workloads: Workloads, number: int, groups: Sequence[Group]) -> bool:
     own = sum(group.demand == number for group in groups)
-    return own > 1 and workloads.policy.max_groups != 1
+    return own > 1 and not workloads.policy.has_one_kind
 
 
 def _slots_within(start_up: timedelta, slot: timedelta) -> int:

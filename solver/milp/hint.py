@@ -59,7 +59,7 @@ def _members(sets: Sets) -> dict[str, list[object]]:
         **dict.fromkeys(("serving_nodes", "run_nodes", "on_demand_nodes", "spot_nodes"), machines),
         **dict.fromkeys(("gang_up", "gang_start", "option_used"), options),
         **dict.fromkeys(("covered_nodes", "steady_nodes"), rates),
-        "kind_used": kinds,
+        **dict.fromkeys(("kind_used", "burst_used"), kinds),
         "routed_requests_per_s": [(kinds[kind], on_spot) for kind, on_spot in routed_sides(sets)],
         "committed_nodes": committed,
         "level_used": levels,

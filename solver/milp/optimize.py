@@ -227,7 +227,7 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
 
 
 def _with_one_kind(case: Case) -> Case:
-    policy = case.workloads.policy.model_copy(update={"max_groups": 1})
+    policy = case.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
     return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 

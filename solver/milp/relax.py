@@ -100,7 +100,7 @@ def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
     columns = program.columns
     return Relaxed(
         bound_usd=plan.usd,
-        kind_value=columns.kind_used.of(plan.values),
+        kind_value=_kind_values(program, plan.values),
         kind_penalty_usd=_kind_penalties(program, reduced),
         option_value=columns.option_used.of(plan.values),
         option_penalty_usd=_option_penalties(program, reduced),
@@ -110,12 +110,23 @@ def _relaxed_of(program: Program, plan: LinearPlan) -> Relaxed:
     )
 
 
+def _kind_values(program: Program, values: Floats) -> Floats:
+    """Give how much of a kind is used, at the most in any window."""
+    columns = program.columns
+    burst = columns.burst_used.of(values).max(axis=1, initial=0.0)
+    return np.asarray(columns.kind_used.of(values) + burst)
+
+
 def _kind_penalties(program: Program, reduced: Floats) -> Floats:
-    """Add up what a used kind forces: its own column and, under one kind, all its replicas."""
+    """Add up what a used kind forces: its own column and, under one kind, all its replicas.
+
+    A kind that serves in some windows alone forces the column of one of these at least.
+    """
     sets, columns = program.sets, program.columns
     penalty = columns.kind_used.of(reduced).copy()
     if not sets.has_one_kind:
-        return penalty
+        burst = columns.burst_used.of(reduced).min(axis=1, initial=np.inf)
+        return np.asarray(np.minimum(penalty, burst))
     replicas = columns.replicas.of(reduced)
     cheapest = np.full((len(sets.kinds), replicas.shape[1]), np.inf)
     for number, group in enumerate(sets.groups):

@@ -138,7 +138,7 @@ def _name_of(sets: Sets, group: Group) -> tuple[object, ...]:
 
 
 def _with_one_kind(case: Case) -> Case:
-    policy = case.workloads.policy.model_copy(update={"max_groups": 1})
+    policy = case.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
     return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 

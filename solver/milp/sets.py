@@ -38,10 +38,14 @@ def most_slots(run: Run, horizon: Horizon) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Slots that are planned alike: their positions, the hours of one and of all."""
+    """Slots that are planned alike: their positions, the hours of one and of all.
+
+    `window` is that of the kinds that serve for a time alone; windows that are alike are one.
+    """
 
     slots: tuple[int, ...]
     slot_h: float
+    window: int = 0
 
     @property
     def hours(self) -> float:
@@ -315,11 +319,14 @@ class Sets:
     plan_rates: tuple[PlanRate, ...] = ()
     clusters: Clusters | None = field(default=None, compare=False, repr=False)
     hours: Floats = field(init=False, compare=False, repr=False)
+    window_of: npt.NDArray[np.int64] = field(init=False, compare=False, repr=False)
     has_slices: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Add up the hours of each period, and look for slices, once."""
+        """Add up the hours of each period, list their windows, and look for slices, once."""
         object.__setattr__(self, "hours", np.array([period.hours for period in self.periods]))
+        windows = np.array([period.window for period in self.periods], dtype=np.int64)
+        object.__setattr__(self, "window_of", windows)
         has_slices = any(one.configuration.part != 1 for one in self.kinds)
         object.__setattr__(self, "has_slices", has_slices)
 
@@ -337,7 +344,13 @@ class Sets:
     @property
     def has_one_kind(self) -> bool:
         """Say whether each demand is served by one kind of replica, so that counts are known."""
-        return self.case.workloads.policy.max_groups == 1
+        return self.case.workloads.policy.has_one_kind
+
+    @property
+    def burst_windows(self) -> int:
+        """Count the windows for which further kinds are chosen, those alike once; else 0."""
+        has_burst = self.case.workloads.policy.burst is not None
+        return int(self.window_of.max(initial=-1)) + 1 if has_burst else 0
 
 
 def has_hopeless_workload(sets: Sets) -> bool:

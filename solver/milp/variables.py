@@ -47,7 +47,9 @@ class Columns:
     """All blocks.
 
     Index letters: g group, c kind, k size class, m machine, p commitment, l level, a run option, t.
-    replicas[g,b] are those of a group in period b, and kind_used[c]; where one kind serves each
+    replicas[g,b] are those of a group in period b; kind_used[c] says whether a kind serves for the
+    whole horizon, burst_used[c,w] whether it does in window w beside those: it is in force in t
+    where used[c,t] = kind_used[c] + burst_used[c,window[t]] is 1. Where one kind serves each
     demand, replicas[g,b] says instead whether block b of the kind's replicas is on the group:
     replicas[g,t] = Σ_b up[c,b,t] · replicas[g,b]. routed_requests_per_s[f,k,t] go to the firm and
     the spot replicas of kinds whose demand has several classes or may use spot, unless one kind
@@ -73,6 +75,7 @@ class Columns:
 
     replicas: Block
     kind_used: Block
+    burst_used: Block
     routed_requests_per_s: Block
     on_demand_nodes: Block
     spot_nodes: Block
@@ -100,6 +103,7 @@ class Columns:
         return (
             self.replicas,
             self.kind_used,
+            self.burst_used,
             self.routed_requests_per_s,
             self.on_demand_nodes,
             self.spot_nodes,
@@ -164,6 +168,19 @@ def replicas_at(
     return position, columns.replicas.at(group, block), up[block, position]
 
 
+def in_force(sets: Sets, columns: Columns, kind: int, periods: Ints) -> tuple[Ints, Ints]:
+    """Give the columns of which one is 1 where a kind may have replicas, for some periods.
+
+    Two arrays: positions in `periods`, and columns.
+    """
+    position = np.arange(len(periods))
+    used = columns.kind_used.at(np.full_like(periods, kind))
+    if not sets.burst_windows:
+        return position, used
+    burst = columns.burst_used.at(kind, sets.window_of[periods])
+    return np.tile(position, 2), np.concatenate([used, burst])
+
+
 def stayers(sets: Sets) -> tuple[tuple[int, int], ...]:
     """Pair each handover with each group of its demand, by their positions: group, handover."""
     return tuple(
@@ -194,6 +211,7 @@ def build_columns(sets: Sets) -> Columns:
     uppers = {
         "replicas": (size.most_replicas(), True),
         "kind_used": (np.ones(len(sets.kinds)), True),
+        "burst_used": (np.ones((len(sets.kinds), sets.burst_windows)), True),
         "routed_requests_per_s": (size.routed(), False),
         "on_demand_nodes": (size.nodes(on_spot=False), True),
         "spot_nodes": (size.nodes(on_spot=True), True),

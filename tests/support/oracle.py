@@ -1,15 +1,17 @@
 """The cheapest plan of a tiny case by trying everything; it shares no code with the program.
 
 It reads a case alone: single user region, services with one or two size classes, at most two
-groups a service, at most one run. Costs are floats in dollars.
+groups a service at a time, at most one run. Costs are floats in dollars.
 """
 
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from oracle_budgets import Budgets, join_within
 from oracle_churn import moved_usd
+from oracle_courses import Course, InForce, courses, fleets_in_force
 from oracle_fleets import (
     INFEASIBLE,
     SLACK,
@@ -18,15 +20,12 @@ from oracle_fleets import (
     Kind,
     Tiny,
     Way,
-    fleets_of,
     kind_of,
-    kinds_of,
     weights_usd_per_hour,
 )
 from oracle_joins import join, join_in_order, join_rising
 from oracle_savings import Promise, promises, rebate_usd_per_hour
 
-from broker.domain.case import ServingOption
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.policy import Sharing
 
@@ -50,8 +49,7 @@ def cheapest_usd(tiny: Tiny) -> float:
         and _new_usd_per_hour(one) + promise.usd_per_hour <= rung_usd + SLACK
     ]
     gangs = list(_gangs(tiny))
-    for groups in _group_choices(tiny):
-        slots = _Slots(tiny, groups)
+    for slots in _choices(tiny):
         for (commitments, promise), gang in itertools.product(allowed, gangs):
             for apart in _divisions(tiny, commitments, gang):
                 usd = _cost(
@@ -140,30 +138,27 @@ def _takes_too_long(tiny: Tiny, up: tuple[int, ...]) -> bool:
     )
 
 
-def _group_choices(tiny: Tiny) -> Iterator[dict[str, tuple[ServingOption, ...]]]:
-    services = tiny.case.workloads.services
-    per_service = []
-    for service in services:
-        kinds = kinds_of([one for one in tiny.case.serving if one.service == service.name])
-        limit = tiny.case.workloads.policy.max_groups
-        per_service.append(
-            [
-                tuple(option for kind in chosen for option in kind)
-                for size in range(1, limit + 1)
-                for chosen in itertools.combinations(kinds, size)
-            ]
-        )
-    for combination in itertools.product(*per_service):
-        yield {service.name: chosen for service, chosen in zip(services, combination, strict=True)}
+@dataclass
+class _Known:
+    """What is known of slots, by what is in force in them: their ways, and the priced ones."""
+
+    ways: dict[tuple[object, ...], list[tuple[Fleet, ...]]] = field(default_factory=dict)
+    priced: dict[tuple[object, ...], list[Way]] = field(default_factory=dict)
+
+
+def _choices(tiny: Tiny) -> Iterator["_Slots"]:
+    """Try every choice of groups, slot by slot."""
+    known = _Known()
+    return (_Slots(tiny, course, known) for course in courses(tiny))
 
 
 class _Slots:
     """The ways through each slot for one choice of groups, each priced once."""
 
-    def __init__(self, tiny: Tiny, groups: dict[str, tuple[ServingOption, ...]]) -> None:
+    def __init__(self, tiny: Tiny, course: Course, known: _Known) -> None:
         self.tiny = tiny
-        self.ways = [_fleets(tiny, slot, groups) for slot in range(tiny.slots)]
-        self.known: dict[tuple[object, ...], list[Way]] = {}
+        self.course = course
+        self.known = known
 
     def priced(
         self,
@@ -178,18 +173,22 @@ class _Slots:
         working = id(gang[0]) if gang and slot in gang[1] else None
         kept_on = gang[0].machine if gang else None
         counts = tuple(nodes for _, nodes in commitments)
-        name = (slot, counts, promise.usd_per_hour, working, kept_on, apart)
-        if name not in self.known:
-            self.known[name] = _slot_costs(
+        here = self.course[slot]
+        groups = (slot, *((id(one), is_on) for own in here.values() for one, is_on in own))
+        if groups not in self.known.ways:
+            self.known.ways[groups] = _fleets(self.tiny, slot, here)
+        name = (*groups, counts, promise.usd_per_hour, working, kept_on, apart)
+        if name not in self.known.priced:
+            self.known.priced[name] = _slot_costs(
                 self.tiny,
                 slot,
                 commitments=commitments,
                 promise=promise,
                 gang=gang,
-                ways=self.ways[slot],
+                ways=self.known.ways[groups],
                 apart=apart,
             )
-        return self.known[name]
+        return self.known.priced[name]
 
 
 def _cost(
@@ -237,7 +236,7 @@ def _cost(
     if tiny.case.workloads.policy.budgets:
         budgets = Budgets(tiny, commitments, gang, apart)
         return join_within(tiny, frontiers, outliving, budgets=budgets, usd=total)
-    if tiny.case.workloads.policy.max_groups == 1:
+    if tiny.case.workloads.policy.has_one_kind:
         return total + join_rising(tiny, frontiers, outliving)
     if any(service.start_up for service in tiny.case.workloads.services):
         assert not outliving
@@ -245,17 +244,15 @@ def _cost(
     return total + join(tiny, frontiers, outliving)
 
 
-def _fleets(
-    tiny: Tiny, slot: int, groups: dict[str, tuple[ServingOption, ...]]
-) -> list[tuple[Fleet, ...]]:
+def _fleets(tiny: Tiny, slot: int, groups: InForce) -> list[tuple[Fleet, ...]]:
     """List the fleets of all services in a slot.
 
     Where no order in time matters, one of those that take the same GPUs of each machine for each
     kind is enough.
     """
     services = tiny.case.workloads.services
-    ways = [list(fleets_of(tiny, service, slot, groups[service.name])) for service in services]
-    is_ordered = tiny.case.workloads.policy.max_groups == 1 or any(
+    ways = [list(fleets_in_force(tiny, one, slot, groups[one.name])) for one in services]
+    is_ordered = tiny.case.workloads.policy.has_one_kind or any(
         service.start_up for service in services
     )
     found: dict[object, tuple[Fleet, ...]] = {}

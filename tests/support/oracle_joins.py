@@ -190,8 +190,13 @@ def _hands_over(tiny: Tiny, slot: int, old: tuple[Fleet, ...], new: tuple[Fleet,
         options = tuple(option for option, _ in after)
         staying = [min(one, two) for (_, one), (_, two) in zip(before, after, strict=True)]
         together = merged(options, staying, [kind_of(one) for one in options])
-        kinds = tuple(one for one, _ in together)
-        if not carries(service, kinds, [n for _, n in together], classes, all_on_spot=True):
+        staying_on = [(one, n) for one, n in together if n]
+        kinds = tuple(one for one, _ in staying_on)
+        if not any(classes):
+            continue
+        if not kinds or not carries(
+            service, kinds, [n for _, n in staying_on], classes, all_on_spot=True
+        ):
             return False
     return True
 

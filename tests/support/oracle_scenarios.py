@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from oracle import (
+    _choices,
     _cost,
     _divisions,
     _gangs,
-    _group_choices,
     _most_upfront_usd,
     _Slots,
     _upfront_usd,
@@ -22,14 +22,12 @@ from oracle import (
 from oracle_fleets import INFEASIBLE, SLACK, Gang, Tiny, kind_of
 from oracle_savings import Promise, promises
 
-from broker.domain.case import Case, ServingOption
+from broker.domain.case import Case
 from broker.domain.load import LoadCurve
 from broker.domain.offer import Offer, PriceKind
 from broker.domain.quantities import quantize_usd
 from broker.domain.robust import Robust, Scenario
 
-_Groups = dict[str, tuple[ServingOption, ...]]
-_Groupings = list[tuple[_Groups, _Slots]]
 _MOST_MOVED = 7
 
 
@@ -163,7 +161,7 @@ class _Course:
     def __init__(self, tiny: Tiny, *, is_expected: bool) -> None:
         self.tiny = tiny
         self.is_expected = is_expected
-        self.slots = [(groups, _Slots(tiny, groups)) for groups in _group_choices(tiny)]
+        self.slots = list(_choices(tiny))
         self.known: dict[object, float] = {}
 
     def usd(self, decided: _Bought, gang: Gang, layouts: _Layouts) -> float:
@@ -190,7 +188,7 @@ class _Course:
         return best
 
     @cached_property
-    def moved(self) -> list[tuple[int, Tiny, _Groupings]]:
+    def moved(self) -> list[tuple[int, Tiny, list[_Slots]]]:
         """List how many nodes may be moved to each line by the hour, the fewest in all first."""
         of = self.tiny.case
         had = {one.line: one.nodes for one in of.in_force or ()}
@@ -203,18 +201,19 @@ class _Course:
                 for one, more in zip(hourly, way, strict=True)
             }
             tiny = replace(self.tiny, most_rented=caps)
-            slots = [(groups, _Slots(tiny, groups)) for groups in _group_choices(tiny)]
+            slots = list(_choices(tiny))
             found.append((sum(way), tiny, slots))
         return found
 
     def _at_most(
-        self, tiny: Tiny, groupings: _Groupings, decisions: tuple[_Bought, Gang, _Layouts]
+        self, tiny: Tiny, choices: list[_Slots], decisions: tuple[_Bought, Gang, _Layouts]
     ) -> float:
         decided, gang, layouts = decisions
         bought = list(zip(_committed(tiny), decided.nodes, strict=True))
         best = INFEASIBLE
-        for groups, slots in groupings:
-            if {(name, kind_of(one)[0]) for name, own in groups.items() for one in own} <= layouts:
+        for slots in choices:
+            groups = slots.course[0].items()
+            if {(name, kind_of(one)[0]) for name, own in groups for one, _ in own} <= layouts:
                 for apart in _divisions(tiny, bought, gang):
                     usd = _cost(
                         tiny,

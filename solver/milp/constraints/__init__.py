@@ -3,6 +3,7 @@
 from solver.milp.constraints.block_limit import block_limit
 from solver.milp.constraints.budget import budget
 from solver.milp.constraints.budgets import budgets
+from solver.milp.constraints.burst_limit import burst_limit
 from solver.milp.constraints.commitment_use import commitment_use
 from solver.milp.constraints.committed_share import committed_share
 from solver.milp.constraints.fewest_replicas import fewest_replicas
@@ -52,6 +53,7 @@ CONSTRAINTS = (
     serve_load,
     replica_rate,
     kind_limit,
+    burst_limit,
     kind_link,
     one_kind,
     pools_together,

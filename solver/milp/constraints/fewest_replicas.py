@@ -5,13 +5,13 @@ import numpy as np
 from solver.milp.demands import whole
 from solver.milp.rows import Rows, entries, grid, rows_of
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import Columns, replicas_at
+from solver.milp.variables import Columns, in_force, replicas_at
 
 
 def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     """Ask for the whole replicas that the load needs even on the fastest group of the demand.
 
-        Σ_{g ∈ groups[d]} replicas[g,t] − Σ_{c ∈ firm kinds[d]} spare[c] · kind_used[c]
+        Σ_{g ∈ groups[d]} replicas[g,t] − Σ_{c ∈ firm kinds[d]} spare[c] · used[c,t]
             ≥ ⌈ Σ_k load_requests_per_s[d,k,t] / max_g rate[g,k] ⌉    ∀ d ∈ demands, t ∈ periods
 
     Spares are firm, so only kinds with firm replicas hold some; on slices spare[c] are those of
@@ -28,9 +28,9 @@ def fewest_replicas(sets: Sets, columns: Columns) -> Rows:
     for number, kind in enumerate(sets.kinds):
         if number not in with_firm:
             continue
-        row = kind.demand * len(periods) + periods
-        used = columns.kind_used.at(np.full_like(periods, number))
-        parts.append(entries(row, used, -float(sets.demands[kind.demand].spares(kind.gpus))))
+        position, column = in_force(sets, columns, number, periods)
+        row = kind.demand * len(periods) + position
+        parts.append(entries(row, column, -float(sets.demands[kind.demand].spares(kind.gpus))))
     needed = [_needed(sets, number) for number in range(len(sets.demands))]
     lower = np.concatenate(needed) if needed else np.zeros(0)
     return rows_of("fewest_replicas", grid(len(sets.demands), len(periods)), parts, lower=lower)

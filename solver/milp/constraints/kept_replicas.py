@@ -13,7 +13,8 @@ def kept_replicas(sets: Sets, columns: Columns) -> Rows:
         kept_replicas[g,l] ≤ replicas[g,t]    ∀ l ∈ levels, g ∈ firm groups[m], t ∈ busy[c,l]
 
     Busy periods are those of the largest fleets that carry the demand alone, which make up the
-    break-even share of the horizon. Left out under `max_groups: 1`. Replicas on both sides.
+    break-even share of the horizon. Left out where one kind serves each demand. Replicas on both
+    sides.
     """
     keys: list[Key] = []
     parts: list[Entries] = []

@@ -13,11 +13,13 @@ def kind_limit(sets: Sets, columns: Columns) -> Rows:
         1 ≤ Σ_{c ∈ kinds[d]} kind_used[c] ≤ max_groups    ∀ d ∈ demands
 
     This is the stable fleet: kinds are kept for the horizon and scaled by period. Where pools may
-    serve a demand, its prompts are one of their own, which needs no kind: see pools_together.
+    serve a demand, its prompts are one of their own, which needs no kind: see pools_together. Where
+    the policy allows burst kinds, 0 stands for 1, as those may serve alone: see burst_limit.
     """
     keys = [(number,) for number in range(len(sets.demands))]
     demand = np.array([kind.demand for kind in sets.kinds], dtype=np.int64)
     used = columns.kind_used.at(np.arange(len(sets.kinds)))
     limit = float(sets.case.workloads.policy.max_groups)
-    least = np.array([0.0 if one.is_prompts else 1.0 for one in sets.demands])
+    needs_none = bool(sets.burst_windows)
+    least = np.array([0.0 if needs_none or one.is_prompts else 1.0 for one in sets.demands])
     return rows_of("kind_limit", keys, [entries(demand, used, 1.0)], lower=least, upper=limit)

@@ -4,20 +4,20 @@ import numpy as np
 
 from solver.milp.rows import Entries, Key, Rows, entries, grid, rows_of
 from solver.milp.sets import Configuration, Floats, Sets
-from solver.milp.variables import Columns, replicas_at
+from solver.milp.variables import Columns, in_force, replicas_at
 
 
 def kind_link(sets: Sets, columns: Columns) -> Rows:
-    """Let only kinds that are used have replicas, and none that stand idle.
+    """Let only kinds that are in force have replicas, and none that stand idle.
 
-        Σ_{g ∈ groups[c]} replicas[g,t] ≤ replicas_alone[c,t] · kind_used[c]    ∀ c ∈ kinds, t
+        Σ_{g ∈ groups[c]} replicas[g,t] ≤ replicas_alone[c,t] · used[c,t]    ∀ c ∈ kinds, t
         Σ_{c ∈ kinds[f]} Σ_{g ∈ groups[c]} replicas[g,t] ≤ max_{c ∈ kinds[f]} replicas_alone[c,t]
         ∀ f ∈ configurations of a demand with several kinds, t
 
     So many replicas carry the whole load of the demand alone, spares included: that is a tight
     big-M, and it keeps idle replicas from passing as use of a commitment. Kinds that differ in
-    their rates alone are held to it together: to people they are one. Left out under
-    `max_groups: 1`, where one_kind says more.
+    their rates alone are held to it together: to people they are one. Left out where one kind
+    serves each demand: one_kind says more.
     """
     if sets.has_one_kind:
         return rows_of("kind_link", [], [])
@@ -32,8 +32,9 @@ def kind_link(sets: Sets, columns: Columns) -> Rows:
         if group.kind in row_of:
             parts.append(entries(row_of[group.kind] * len(periods) + position, column, up))
     for number in range(len(sets.kinds)):
-        used = columns.kind_used.at(np.full_like(periods, number))
-        parts.append(entries(number * len(periods) + periods, used, -alone[number]))
+        position, column = in_force(sets, columns, number, periods)
+        row = number * len(periods) + position
+        parts.append(entries(row, column, -alone[number][position]))
     keys: list[Key] = [*grid(len(sets.kinds), len(periods))]
     keys.extend(("together", *kinds, int(period)) for kinds in together for period in periods)
     most: list[Floats] = [np.zeros(len(sets.kinds) * len(periods))]

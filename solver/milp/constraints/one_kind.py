@@ -14,10 +14,10 @@ def one_kind(sets: Sets, columns: Columns) -> Rows:
         Σ_{g ∈ firm groups[c]} replicas[g,t] ≥ firm_alone[c,t] · kind_used[c]
         ∀ c ∈ kinds with spot, t ∈ one period of each size of the fleet
 
-    Only under `max_groups: 1`, where it stands for all families of routing. Blocks come and go in
-    one order, so while replicas start, all of the smaller of two fleets are in place, which is
-    what `start_up` asks for. Rounding is in the coefficients, so that the relaxation is nearly as
-    dear as the plan. Blocks, and replicas, on both sides.
+    Only where one kind serves each demand; there it stands for all families of routing. Blocks come
+    and go in one order, so while replicas start, all of the smaller of two fleets are in place,
+    which is what `start_up` asks for. Rounding is in the coefficients, so that the relaxation is
+    nearly as dear as the plan. Blocks, and replicas, on both sides.
     """
     if not sets.has_one_kind:
         return rows_of("one_kind", [], [])

@@ -12,7 +12,7 @@ def peak_replicas(sets: Sets, columns: Columns) -> Rows:
 
         peak_replicas[g] ≥ replicas[g,t]    ∀ g ∈ groups with egress, t ∈ periods
 
-    Left out under `max_groups: 1`, where blocks say the same. Replicas on both sides.
+    Left out where one kind serves each demand: blocks say the same. Replicas on both sides.
     """
     keys: list[Key] = []
     parts: list[Entries] = []

@@ -109,9 +109,9 @@ def _fleet(
 
 
 def _largest_fleet(sets: Sets, demand: int) -> int:
-    """Bound the replicas of a demand at one time: those of its largest kinds that may be used."""
+    """Bound the replicas of a demand at one time: its largest kinds, as many as may serve."""
     fleets = sorted(max(one.replicas_alone) for one in sets.kinds if one.demand == demand)
-    return max(1, sum(fleets[-sets.case.workloads.policy.max_groups :]))
+    return max(1, sum(fleets[-sets.case.workloads.policy.most_groups :]))
 
 
 def share_prices(sets: Sets, small: Sets, duals: Floats) -> Mapping[int, PlacePrices]:

@@ -6,14 +6,14 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, rows_of
 from solver.milp.sets import Sets
-from solver.milp.variables import Columns, replicas_at, routed_sides
+from solver.milp.variables import Columns, in_force, replicas_at, routed_sides
 
 
 def replica_rate(sets: Sets, columns: Columns) -> Rows:
     """Keep the requests routed to a group within the rate of its replicas beyond the spares.
 
         Σ_{k} routed_requests_per_s[f,k,t] / rate[c,k]
-            ≤ Σ_{g ∈ groups[f]} replicas[g,t] − spare[f] · kind_used[c]
+            ≤ Σ_{g ∈ groups[f]} replicas[g,t] − spare[f] · used[c,t]
         ∀ f = (c, firm or spot) ∈ routed sides, t ∈ periods
 
     Spares are firm: spare is 0 on spot. What may fail is a GPU, so on slices of 1/n of one there
@@ -39,6 +39,6 @@ def replica_rate(sets: Sets, columns: Columns) -> Rows:
             parts.append(entries(row[position], column, -up))
         spare = sets.demands[kind.demand].spares(kind.gpus)
         if spare and not on_spot:
-            used = columns.kind_used.at(np.full_like(periods, at))
-            parts.append(entries(row, used, float(spare)))
+            position, column = in_force(sets, columns, at, periods)
+            parts.append(entries(row[position], column, float(spare)))
     return rows_of("replica_rate", keys, parts, upper=0.0)

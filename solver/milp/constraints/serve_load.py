@@ -6,7 +6,7 @@ import numpy as np
 
 from solver.milp.rows import Entries, Rows, entries, grid, rows_of
 from solver.milp.sets import Floats, Sets
-from solver.milp.variables import Columns, Ints, most_classes, replicas_at, routed_sides
+from solver.milp.variables import Columns, Ints, in_force, most_classes, replicas_at, routed_sides
 
 
 def serve_load(sets: Sets, columns: Columns) -> Rows:
@@ -16,8 +16,8 @@ def serve_load(sets: Sets, columns: Columns) -> Rows:
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
     A demand with one size class and no spot needs no routing: there the rate of the replicas
-    beyond the spares, rate[c] · (Σ_g replicas[g,t] − spare[c] · kind_used[c]), stands for the
-    route. Spares are firm. Left out under `max_groups: 1`, where one_kind says the same.
+    beyond the spares, rate[c] · (Σ_g replicas[g,t] − spare[c] · used[c,t]), stands for the
+    route. Spares are firm. Left out where one kind serves each demand: one_kind says the same.
     Requests/s on both sides, divided by the load of the row.
     """
     if sets.has_one_kind:
@@ -54,8 +54,9 @@ def _by_replicas(sets: Sets, columns: Columns) -> Iterator[Entries]:
         spare = sets.demands[kind.demand].spares(kind.gpus)
         if spare and number not in told_apart:
             for size_class, row, share in _rows(sets, kind.demand):
-                used = columns.kind_used.at(np.full_like(periods, number))
-                yield entries(row, used, -kind.rates[size_class] * spare * share)
+                position, column = in_force(sets, columns, number, periods)
+                rate = kind.rates[size_class] * spare * share[position]
+                yield entries(row[position], column, -rate)
 
 
 def _rows(sets: Sets, demand: int) -> Iterator[tuple[int, Ints, Floats]]:

@@ -15,7 +15,7 @@ def spot_share(sets: Sets, columns: Columns) -> Rows:
         ∀ d ∈ demands, k ∈ size_classes[d], t ∈ periods
 
     Requests/s on both sides, divided by the load of the row. A service without a spot share has no
-    spot groups at all. Left out under `max_groups: 1`, where one_kind says the same.
+    spot groups at all. Left out where one kind serves each demand: one_kind says the same.
     """
     if sets.has_one_kind:
         return rows_of("spot_share", [], [])

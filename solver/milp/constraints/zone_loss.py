@@ -24,9 +24,10 @@ def zone_loss(sets: Sets, columns: Columns) -> Rows:
         Σ_{g ∈ groups[c,z]} replicas[g,t] ≤ (replicas_alone[c,t] − carrying[c,t]) · kind_used[c]
         ∀ c ∈ kinds of services with a spare zone, z ∈ zones[c], t ∈ one period of each size
 
-    carrying[c,t] replicas carry the load, the most in a period of that size; and replicas_alone
-    are so many that they can be spread over min_zones zones like that. Only under `max_groups: 1`,
-    where a used kind has all of the demand. Firm and spot replicas count. Replicas on both sides.
+    carrying[c,t] replicas carry the load, the most in a period of that size; and replicas_alone are
+    so many that they can be spread over min_zones zones like that. Only where one kind serves each
+    demand, where a used kind has all of the demand. Firm and spot replicas count. Replicas on both
+    sides.
 
     The rows are like those of provider_share, and priced like them.
     """

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from burst_cases import three_sizes
 from churn_cases import BOLT, replicas
 from pool_cases import large_and_small
 from random_cases import handover_case, month_case, random_case
@@ -255,6 +256,7 @@ BY_HAND: Mapping[str, Callable[[], Case]] = {
     ),
     "shared_stock": _one_node_in_stock,
     "provider_share": _two_providers,
+    "burst_limit": lambda: three_sizes(burst={}),
     "pools_together": lambda: large_and_small(2),
     "min_zones": _two_zones,
     "zone_loss": lambda: _two_zones(spare_zone=True),

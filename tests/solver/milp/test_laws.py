@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from burst_cases import three_sizes, two_sizes_case
 from changed_cases import (
     doubled,
     reversed_workloads,
@@ -87,6 +88,20 @@ def test_more_kinds_of_replica_never_raise_the_cost() -> None:
         for one in (random_case(seed, machines=(2, 3)) for seed in SEEDS)
         if one.workloads.policy.max_groups == 1
     )
+
+
+def test_more_burst_kinds_never_raise_the_cost() -> None:
+    drawn = [two_sizes_case(seed) for seed in range(45)]
+    _never_raises((with_workloads(one, {"policy.burst": None}), one) for one in drawn)
+    more = {"policy.burst.max_groups": 3}
+    drawn.append(three_sizes(burst={}))
+    _never_raises((one, with_workloads(one, more)) for one in drawn)
+
+
+def test_burst_kinds_that_change_more_often_never_raise_the_cost() -> None:
+    every, often = "policy.burst.change_every", "4 h"
+    drawn = [with_workloads(two_sizes_case(seed), {every: "16 h"}) for seed in range(45)]
+    _never_raises((one, with_workloads(one, {every: often})) for one in drawn)
 
 
 def test_a_later_deadline_never_raises_the_cost() -> None:

@@ -26,6 +26,7 @@ HANDOVER = {"handover_rate", "handover_load"}
 ELSEWHERE = {
     "provider_share": "test_provider_share.py",
     "block_limit": "test_blocks.py",
+    "burst_limit": "test_burst.py",
     "whole_nodes": "test_fills.py",
     "peak_replicas": "test_data_costs.py",
     "run_duration": "test_run_duration.py",
