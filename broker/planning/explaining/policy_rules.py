@@ -32,7 +32,7 @@ def all_rules(
         one.availability.spare_zone or one.min_up_time or one.disaggregated
         for one in workloads.services
     ):
-        found.append(_groups(workloads.policy))
+        found.extend(_groups(workloads.policy))
     if not any(one.isolated_for for one in workloads.inventory):
         found.extend(
             without_entry("policy.isolated", name, lambda some: some.policy.isolated)
@@ -84,10 +84,15 @@ def _plan_share(policy: Policy) -> Rule:
     return ladder(place, place, f"{share:g}", looser, is_sized=False)
 
 
-def _groups(policy: Policy) -> Rule:
-    groups = [(one, str(one)) for one in range(policy.max_groups + 1, _MOST_GROUPS + 1)]
-    place = "policy.max_groups"
-    return ladder(place, place, str(policy.max_groups), groups, is_sized=False)
+def _groups(policy: Policy) -> Iterator[Rule]:
+    yield _more_groups("policy.max_groups", policy.max_groups)
+    if policy.burst is not None:
+        yield _more_groups("policy.burst.max_groups", policy.burst.max_groups)
+
+
+def _more_groups(place: str, most: int) -> Rule:
+    groups = [(one, str(one)) for one in range(most + 1, _MOST_GROUPS + 1)]
+    return ladder(place, place, str(most), groups, is_sized=False)
 
 
 def _budgets(policy: Policy) -> Iterator[Rule]:

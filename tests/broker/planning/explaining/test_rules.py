@@ -116,6 +116,16 @@ def test_the_window_of_a_job_that_is_done_once_moves_as_that_of_a_run() -> None:
     assert found["batch.embed.window.earliest"].said(1) == "2026-12-01 06:00"
 
 
+def test_more_kinds_may_serve_for_a_time_where_some_may() -> None:
+    of = workloads(services=[service_entry(1, 2)], policy={"burst": {"max_groups": 2}})
+    more = rules(of)["policy.burst.max_groups"]
+    assert (more.value, [more.said(step) for step in (1, 2)]) == ("2", ["3", "4"])
+    loosest = more.at(of, 2).policy.burst
+    assert loosest is not None
+    assert loosest.max_groups == 4
+    assert "policy.burst.max_groups" not in rules(workloads(services=[service_entry(1, 2)]))
+
+
 def test_replicas_may_go_sooner_and_kinds_are_no_more_where_they_stay_up() -> None:
     of = workloads(services=[service_entry(1, 2, min_up_time="8 h")])
     found = rules(of)
