@@ -14,6 +14,7 @@ NAMES = [
     "regulated-hospital.yaml",
     "research-group.yaml",
     "small-models.yaml",
+    "weekend-shop.yaml",
 ]
 
 
