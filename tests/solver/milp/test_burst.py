@@ -1,23 +1,41 @@
 """Kinds of replica that serve for a time beside those that are kept for the horizon."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from burst_cases import burst_case, burst_handover_case, three_sizes, two_sizes_case
 from changed_cases import with_workloads
 from inline_snapshot import snapshot
 from oracle import INFEASIBLE, Tiny, cheapest_usd
 from rows_text import rows_text
-from solving import EXACT, assembled, least_usd, no_dearer, program_of, same_cost, solved
+from solving import (
+    EXACT,
+    assembled,
+    least_usd,
+    no_dearer,
+    objective_usd,
+    program_of,
+    same_cost,
+    solution_of,
+    solved,
+)
+from tiny_cases import case, offer, service_entry, serving, workloads
 
 from broker.domain.case import Case
+from broker.domain.offer import PriceKind
 from broker.domain.plan import Status
 from broker.domain.workload import Workloads
 from broker.verification.check import check
 from solver.milp import periods
 from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.optimum import optimum_of
+from solver.milp.relax import solve_relaxed
+from solver.milp.rows import some_of
 
 _SLOT_H = 8
+_CENT = 0.01
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -68,6 +86,47 @@ def test_the_whole_way_to_a_plan_finds_the_cheapest(seed: int) -> None:
     assert same_cost(float(optimum.total_usd), usd)
     assert no_dearer(float(optimum.bound_usd), usd)
     assert no_dearer(relaxed_bound_usd(of), usd)
+
+
+@pytest.mark.parametrize("seed", [31, 156, 158, 233, 257])
+def test_a_kind_that_is_dear_for_the_horizon_is_kept_for_a_window(seed: int) -> None:
+    """Its spares at all times would cost more than the plan in which it serves for a while."""
+    spares = {"services.0.availability.spare_replicas": 1, "services.0.min_replicas": 0}
+    of = with_workloads(two_sizes_case(seed), spares)
+    program = program_of(of)
+    relaxed, values = solve_relaxed(program), solution_of(program).values
+    assert relaxed is not None
+    usd = float(program.cost @ values)
+    used = program.columns.burst_used.of(values).any(axis=1)
+    always_usd = relaxed.bound_usd + program.columns.kind_used.of(relaxed.reduced_usd)
+    assert (used & (always_usd > usd + _CENT)).any()
+    assert not (used & (relaxed.bound_usd + relaxed.kind_penalty_usd > usd + _CENT)).any()
+
+
+def test_a_kind_that_serves_at_all_times_is_no_burst_kind_beside() -> None:
+    """Else it could have twice the replicas, and those that stand idle would justify a year.
+
+    A second node is needed two days of five, and a year of it pays from 44 % of its time on.
+    """
+    names = ("one", "two")
+    boxes = [offer("1", name=name) for name in names]
+    years = [offer("0.38", name=name, kind=PriceKind.RESERVED, term_months=12) for name in names]
+    load = {"step": "24 h", "by_size": [[0.9, 0.9, 0.9, 1.8, 1.8]]}
+    file = workloads(
+        services=[service_entry(1, 1, traffic={"requests_per_s": load})],
+        policy={"burst": {}, "price_trend_per_year": -0.25},
+        horizon={"start": "2026-12-01", "days": 5, "slot": "24 h"},
+    )
+    of = case(file, [*boxes, *years], serving=[serving(box, [1]) for box in boxes])
+    program = program_of(of)
+    assert objective_usd(program, solution_of(program)) == pytest.approx(0.38 * 120 + 48)
+    limits = next(rows for rows in program.families if rows.family == "burst_limit")
+    kept = np.array([at for at, key in enumerate(limits.keys) if key[0] != "once"])
+    families = [some_of(one, kept) if one is limits else one for one in program.families]
+    without = replace(program, families=tuple(families))
+    optimum = optimum_of(without, solution_of(without), EXACT)
+    assert float(optimum.total_usd) == pytest.approx(2 * 0.38 * 120)
+    assert {one.rule for one in check(assembled(of, optimum), of)} == {"idle_replicas"}
 
 
 def test_days_that_are_alike_are_one_window() -> None:
