@@ -15,7 +15,7 @@ from solver.milp.clusters import Clusters
 from solver.milp.constraints.firm_capacity import BY_CLUSTER
 from solver.milp.linear import LinearPlan, LinearProgram
 from solver.milp.program import Program, to_proto
-from solver.milp.rows import Entries, Key, Rows
+from solver.milp.rows import Entries, Key, Rows, added_up, places, positions
 from solver.milp.sets import Floats
 from solver.milp.variables import Ints
 
@@ -90,7 +90,8 @@ class Coarse:
         keys = tuple((int(one),) for one in np.unique(row_of))
         lower = np.bincount(row_of, rows.lower, minlength=len(keys)).astype(float)
         own = rows.entries
-        row, column, value = _summed(row_of[own.row], own.column, own.coefficient)
+        position, value = _summed(positions(own.column, row_of[own.row]), own.coefficient)
+        column, row = places(position)
         row, column, value = self._largest(row, self.column_of[column], value)
         upper = np.full(len(keys), np.inf)
         return Rows(rows.family, keys, Entries(row, column, value), lower, upper), row_of
@@ -109,14 +110,11 @@ def _first_of(row: Ints, column: Ints) -> Ints:
     return np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
 
 
-def _summed(row: Ints, column: Ints, value: Floats) -> tuple[Ints, Ints, Floats]:
-    """Add up entries of one position; sorted by column and row."""
-    order = np.lexsort((row, column))
-    row, column, value = row[order], column[order], value[order]
-    first = _first_of(row, column)
-    value = np.add.reduceat(value, first)
+def _summed(position: Ints, value: Floats) -> tuple[Ints, Floats]:
+    """Add up entries of one position; what is nothing goes."""
+    position, value = added_up(position, value)
     kept = np.abs(value) > _SMALLEST
-    return row[first][kept], column[first][kept], value[kept]
+    return position[kept], value[kept]
 
 
 def _split(by_row: _Numbers, program: Program) -> list[_Numbers]:
@@ -127,7 +125,7 @@ def _split(by_row: _Numbers, program: Program) -> list[_Numbers]:
 
 def _added_up(program: Program, row_of: Ints) -> tuple[Ints, Ints, Floats]:
     """Add the entries up a part at a time: there are many more of them than sums."""
-    parts = []
+    where, sums = list[Ints](), list[Floats]()
     for rows, new in zip(program.families, _split(row_of, program), strict=True):
         own = rows.entries
         for start in range(0, len(own.row), _AT_A_TIME):
@@ -136,8 +134,15 @@ def _added_up(program: Program, row_of: Ints) -> tuple[Ints, Ints, Floats]:
             kept = row >= 0
             if kept.any():
                 column, value = own.column[part][kept], own.coefficient[part][kept]
-                parts.append(_summed(row[kept], column, value))
-    return _summed(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+                position, value = _summed(positions(column, row[kept]), value)
+                where.append(position)
+                sums.append(value)
+    position, value = np.concatenate(where), np.concatenate(sums)
+    where.clear()
+    sums.clear()
+    position, value = _summed(position, value)
+    column, row = places(position)
+    return row, column, value
 
 
 def as_it_is(program: Program) -> Coarse:

@@ -9,6 +9,7 @@ from solver.milp.sets import Floats
 from solver.milp.variables import Ints
 
 Key = tuple[object, ...]
+_BITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,26 @@ def merged(families: Sequence[Rows]) -> tuple[Ints, Ints, Floats]:
     )
     column = np.concatenate([one.entries.column for one in families])
     value = np.concatenate([one.entries.coefficient for one in families])
-    order = np.lexsort((column, row))
-    row, column, value = row[order], column[order], value[order]
-    if len(row) == 0:
-        return row, column, value
-    first = np.flatnonzero(np.r_[True, (np.diff(row) != 0) | (np.diff(column) != 0)])
-    return row[first], column[first], np.add.reduceat(value, first)
+    position, value = added_up(positions(row, column), value)
+    return *places(position), value
+
+
+def positions(major: Ints, minor: Ints) -> Ints:
+    """Write two positions as one number, which sorts like them in a third of the memory."""
+    return (major << _BITS) | minor
+
+
+def places(position: Ints) -> tuple[Ints, Ints]:
+    """Read the two positions again."""
+    return position >> _BITS, position & ((1 << _BITS) - 1)
+
+
+def added_up(position: Ints, value: Floats) -> tuple[Ints, Floats]:
+    """Sort by position, and add up the values of each."""
+    if not len(position):
+        return position, value
+    order = np.argsort(position, kind="stable")
+    position, value = position[order], value[order]
+    del order
+    first = np.flatnonzero(np.r_[True, position[1:] != position[:-1]])
+    return position[first], np.add.reduceat(value, first)

@@ -12,8 +12,11 @@ def run_start(sets: Sets, columns: Columns) -> Rows:
 
         gang_start[a,t] ≥ gang_up[a,t] − gang_up[a,t−1]    ∀ a ∈ run options, t ∈ window[a]
 
-    Before the window no gang is up. Slots of a window are consecutive and never merged.
+    Before the window no gang is up. Slots of a window are consecutive and never merged. Left out
+    where periods are added up (see `coarse`), as it links each to the next.
     """
+    if sets.clusters is not None:
+        return rows_of("run_start", [], [])
     keys: list[tuple[object, ...]] = []
     parts = []
     for number, option in enumerate(sets.run_options):
