@@ -8,11 +8,9 @@ the whole case, as every step drops only what cannot be cheaper.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
-
-import numpy as np
 
 from broker.domain.case import Case
 from broker.domain.plan import (
@@ -24,13 +22,15 @@ from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
 from solver.milp.extract_churn import churn_cost_lines
-from solver.milp.first_plan import first_plan, is_plan, searched_on, with_kinds_of
+from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
 from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
-from solver.milp.merged import merged
+from solver.milp.known import Known, better
 from solver.milp.narrow import possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
-from solver.milp.price_out import relaxed_over_all
+from solver.milp.placed_better import placed_better
+from solver.milp.price_out import Pricing
+from solver.milp.priced_on import PricedOn
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
@@ -49,33 +49,12 @@ _NEAR = 0.95
 """Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
 _WORTH = 0.1
 """Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
-_MOST_MERGED = 5_000_000
-"""Of more coefficients than this HiGHS reads for minutes, in gigabytes."""
 _SAME = 1e-6
-"""A hint that is worth another sum leaves out a part of the plan."""
-_MERGE_SHARE = 0.5
-"""So much of the time left plans are merged for at once, as others are found meanwhile."""
 _FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
 _BRANCH_SHARE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A plan that is known: the program that it solves, its values and its cost.
-
-    `others` are the values of other plans of that program.
-    """
-
-    program: Program
-    solution: Solution
-    others: tuple[Floats, ...] = ()
-
-    @property
-    def usd(self) -> float:
-        return float(self.program.cost @ self.solution.values)
 
 
 def optimize(
@@ -140,19 +119,25 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     sets = build_sets(pruned.case)
     if has_hopeless_workload(sets):
         return none(0.0, ran_out_of_time=False)
-    relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
+    pricing = _pricing(sets, clock) if sets.has_one_kind else None
+    relaxed_until = clock() + limits.time_limit_s * _RELAXED_SHARE
+    relaxed = pricing.run(relaxed_until) if pricing else _relaxed(sets, relaxed_until, clock)
     if relaxed is None:
         return none(0.0, ran_out_of_time=False)
     watch.saw(bound_usd=relaxed.bound_usd)
     sets = replace(sets, fills=relaxed.fills)
+    on = PricedOn(pricing)
+    on.begin(ends_at)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
-    if known is not None:
-        watch.saw(best_usd=known.usd)
+    on.pause()
+    relaxed = on.latest(relaxed)
+    watch.saw(best_usd=math.inf if known is None else known.usd, bound_usd=relaxed.bound_usd)
     left = _left(limits, ends_at - clock())
-    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch)
+    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch, on=on)
     if known is None:
         return none(bound_usd, ran_out_of_time=not is_done)
-    solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
+    bound_usd = max(bound_usd, on.latest(relaxed).bound_usd)
+    solution = replace(known.solution, bound_usd=min(bound_usd, known.usd))
     return replace(optimum_of(known.program, solution, limits), outbid=_outbid(case, pruned.case))
 
 
@@ -203,12 +188,15 @@ def _relaxed(
     sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool = True
 ) -> Relaxed | None:
     if sets.has_one_kind:
-        at_least = without_targets(at_floor(sets))
-        return relaxed_over_all(at_least, ends_at, clock, rounds_up=rounds_up)
+        return _pricing(sets, clock, rounds_up=rounds_up).run(ends_at)
     return solve_relaxed(build_program(sets), ends_at - clock())
 
 
-def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) -> _Known | None:
+def _pricing(sets: Sets, clock: Monotonic, *, rounds_up: bool = True) -> Pricing:
+    return Pricing(without_targets(at_floor(sets)), clock, rounds_up=rounds_up)
+
+
+def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) -> Known | None:
     """Plan with the promising options alone, for a part of the time.
 
     Where several kinds may serve a demand, the first plan has one kind each: it is found sooner.
@@ -223,7 +211,7 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
     narrow = build_program(promising(sets, relaxed, limits.start))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
     solution, others = first_plan(narrow, part, relaxed.bound_usd, clock)
-    return _Known(narrow, solution, others) if is_plan(solution) else None
+    return Known(narrow, solution, others) if is_plan(solution) else None
 
 
 def _with_one_kind(case: Case) -> Case:
@@ -232,8 +220,14 @@ def _with_one_kind(case: Case) -> Case:
 
 
 def _improved(
-    sets: Sets, relaxed: Relaxed, known: _Known | None, *, limits: Limits, watch: Watch
-) -> tuple[_Known | None, float, bool]:
+    sets: Sets,
+    relaxed: Relaxed,
+    known: Known | None,
+    *,
+    limits: Limits,
+    watch: Watch,
+    on: PricedOn,
+) -> tuple[Known | None, float, bool]:
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
         return known, relaxed.bound_usd, True
@@ -247,7 +241,7 @@ def _improved(
         return known, min(known.usd, beyond_usd) if known else 0.0, True
     if known is not None and sets.has_one_kind and relaxed.bound_usd < _NEAR * known.usd:
         bounds = relaxed.bound_usd, beyond_usd
-        return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)
+        return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch, on=on)
     rest = build_program(rest_sets)
     hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
@@ -255,80 +249,45 @@ def _improved(
     solution, polished = _proof_and_polish(rest, limits, hint, watched)
     solution = believed(solution, math.inf if known is None else known.usd)
     if polished is not None:
-        known = _better(known, _Known(rest, polished))
+        known = better(known, Known(rest, polished))
     if not is_plan(solution):
         is_done = solution.outcome is Outcome.INFEASIBLE
         bound_usd = known.usd if known is not None and is_done else solution.bound_usd
         return known, max(min(bound_usd, beyond_usd), relaxed.bound_usd), is_done
-    best = _better(known, _Known(rest, solution))
+    best = better(known, Known(rest, solution))
     bound_usd = min(solution.bound_usd, beyond_usd, best.usd)
     return best, bound_usd, solution.outcome is Outcome.OPTIMAL
 
 
 def _closed_in(
-    rest: Sets, known: _Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
-) -> tuple[_Known, float, bool]:
+    rest: Sets,
+    known: Known,
+    bounds: tuple[float, float],
+    *,
+    limits: Limits,
+    watch: Watch,
+    on: PricedOn,
+) -> tuple[Known, float, bool]:
     """Branch by hand, or place better what is known, where most of the gap is beyond the rest.
 
     `bounds` are those of all, and of what is beyond.
     """
     least_usd, beyond_usd = bounds
     if beyond_usd < least_usd + _WORTH * (known.usd - least_usd):
-        known, bound_usd = _placed_better(known, limits, watch), least_usd
+        most = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
+        known, bound_usd = placed_better(known, most, watch, on), least_usd
     else:
         known, bound_usd = _branched(build_program(rest), known, limits, _capped(watch, beyond_usd))
         bound_usd = max(min(bound_usd, beyond_usd), least_usd)
     return known, bound_usd, _is_within(known.usd, bound_usd, limits)
 
 
-def _placed_better(known: _Known, limits: Limits, watch: Watch) -> _Known:
-    """Search on; meanwhile, take of all plans that are known what is cheapest together."""
-    limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-    program, plans = known.program, [*known.others, known.solution.values]
-    ends_at = time.monotonic() + limits.time_limit_s
-
-    def begun() -> Beside[_Known | None]:
-        left = _left(limits, (ends_at - time.monotonic()) * _MERGE_SHARE)
-        return Beside(partial(_merged, known, (program, tuple(plans)), left, watch))
-
-    def now() -> float:
-        return math.inf if watch.is_ended() else time.monotonic()
-
-    merging = begun()
-    for other in searched_on(program, limits, now):
-        plans.append(other)
-        known = _better(known, _Known(program, Solution(Outcome.FEASIBLE, other, 0.0)))
-        if merging.is_done:
-            known = _better(known, merging.result() or known)
-            merging = begun()
-        watch.saw(best_usd=known.usd)
-    return _better(known, merging.result() or known)
-
-
-def _merged(
-    known: _Known, of: tuple[Program, tuple[Floats, ...]], limits: Limits, watch: Watch
-) -> _Known | None:
-    """Let HiGHS choose among what some plans of a program use, beginning with the best one.
-
-    None where that is too much to be read, or no plan was found.
-    """
-    program = build_program(merged(*of))
-    if program.entries > _MOST_MERGED:
-        return None
-    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    hint = hint_from(known.program, known.solution.values, program)
-    is_whole = abs(float(program.cost @ np.nan_to_num(hint)) - known.usd) <= _SAME * known.usd
-    model = to_proto(program).SerializeToString()
-    found = solve_model(model, limits, hint if is_whole else None, best_only)
-    return _Known(program, found) if is_plan(found) else None
-
-
-def _branched(rest: Program, known: _Known, limits: Limits, watch: Watch) -> tuple[_Known, float]:
+def _branched(rest: Program, known: Known, limits: Limits, watch: Watch) -> tuple[Known, float]:
     """Branch by hand; give the best plan, and what no plan of the rest costs less than."""
     limits = _left(limits, limits.time_limit_s * _BRANCH_SHARE)
     found = branch(rest, known.usd, limits, watch)
     if found.solution is not None:
-        known = _better(known, _Known(rest, found.solution))
+        known = better(known, Known(rest, found.solution))
     return known, min(found.bound_usd, known.usd)
 
 
@@ -341,10 +300,6 @@ def believed(solution: Solution, known_usd: float) -> Solution:
         return solution
     outcome = Outcome.FEASIBLE if is_plan(solution) else Outcome.NO_SOLUTION
     return replace(solution, outcome=outcome, bound_usd=0.0)
-
-
-def _better(known: _Known | None, found: _Known) -> _Known:
-    return found if known is None or found.usd <= known.usd else known
 
 
 def _proof_and_polish(
@@ -372,7 +327,7 @@ def _capped(watch: Watch, most_usd: float) -> Watch:
     )
 
 
-def _hint(known: _Known, program: Program) -> Floats | None:
+def _hint(known: Known, program: Program) -> Floats | None:
     """Start from the known plan where it says all; HiGHS fails where it cannot complete a hint."""
     if not program.sets.has_one_kind:
         return None

@@ -14,7 +14,8 @@ from broker.domain.plan import Status
 from solver.milp import first_plan, narrow, optimize
 from solver.milp.build import build_sets
 from solver.milp.first_plan import searched_on
-from solver.milp.optimize import _Known
+from solver.milp.known import Known
+from solver.milp.priced_on import PricedOn
 from solver.milp.program import build_program
 from solver.milp.solve import Limits
 from solver.milp.watch import Watch
@@ -30,10 +31,10 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
     monkeypatch: pytest.MonkeyPatch, most_columns: int
 ) -> None:
     usd: list[tuple[float, float]] = []
-    placed = optimize._placed_better
+    placed = optimize.placed_better
 
-    def told(known: _Known, limits: Limits, watch: Watch) -> _Known:
-        better = placed(known, limits, watch)
+    def told(known: Known, limits: Limits, watch: Watch, on: PricedOn) -> Known:
+        better = placed(known, limits, watch, on)
         usd.append((known.usd, better.usd))
         return better
 
@@ -42,7 +43,7 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
     monkeypatch.setattr(first_plan, "_MORE_SEARCHES", 2)
     monkeypatch.setattr(optimize, "_NEAR", 1.0)
     monkeypatch.setattr(optimize, "_WORTH", 1.0)
-    monkeypatch.setattr(optimize, "_placed_better", told)
+    monkeypatch.setattr(optimize, "placed_better", told)
     cases = [gang_case(seed) for seed in range(12)]
     cases += [random_case(seed, machines=(4, 6)) for seed in range(24)]
     for of in map(one_kind, cases):

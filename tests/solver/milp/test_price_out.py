@@ -16,9 +16,10 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from solver.milp.build import build_sets
+from solver.milp.flat_bound import flat_bound
 from solver.milp.market import Market
 from solver.milp.narrow import possible
-from solver.milp.price_out import at_flat_prices, relaxed_over_all
+from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.rows import entries, rows_of
@@ -115,7 +116,7 @@ def test_the_bound_is_never_above_the_optimum(priced: Priced) -> None:
 def test_the_cheapest_way_to_have_each_gpu_is_a_bound_before_any_program(priced: Priced) -> None:
     near = fewer = 0
     for sets, found, usd in priced:
-        flat = at_flat_prices(Market(sets))
+        flat = flat_bound(Market(sets))
         assert flat.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
         if found is None or np.isinf(usd):
             continue
