@@ -172,17 +172,18 @@ def _kinds(case: Case, markets: _Markets) -> list[_Kind]:
     for one in case.serving:
         name = (one.service, one.user_region, id(configurations.of(one.candidate)))
         alike[name][one.machine, one.on_spot] = one
-    return [
-        _Kind(options, {side: _replica_usd(one, markets) for side, one in options.items()})
-        for options in alike.values()
-    ]
+    return [_Kind(options, _replica_usd(options, markets)) for options in alike.values()]
 
 
-def _replica_usd(option: ServingOption, markets: _Markets) -> Decimal:
-    market = markets[option.machine, option.on_spot]
-    gpus = option.candidate.gpus
-    nodes_usd = market.floor_usd * gpus.numerator / (gpus.denominator * market.gpus)
-    return nodes_usd + option.storage_usd_per_hour
+def _replica_usd(options: Mapping[_Side, ServingOption], markets: _Markets) -> dict[_Side, Decimal]:
+    """Give what a replica costs an hour by side; all take as many GPUs."""
+    found: dict[_Side, Decimal] = {}
+    gpus = next(iter(options.values())).candidate.gpus
+    for side, option in options.items():
+        market = markets[side]
+        nodes_usd = market.floor_usd * gpus.numerator / (gpus.denominator * market.gpus)
+        found[side] = nodes_usd + option.storage_usd_per_hour
+    return found
 
 
 def _replaceable_kinds(

@@ -12,7 +12,7 @@ from solver.milp.churn import staying, weighs_churn
 from solver.milp.constraints.quota import is_under
 from solver.milp.fleets import rates_of
 from solver.milp.min_up import steady_services
-from solver.milp.sets import Configuration, Configurations, served_as
+from solver.milp.sets import Configuration, Configurations
 from solver.milp.shares import spread_services
 from solver.milp.zones import spread_places
 
@@ -23,15 +23,22 @@ _Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """What keeping weights for an hour costs at least and at most, for replicas that are alike."""
+    """What keeping weights for an hour costs at least and at most, for replicas that are alike.
 
+    Each takes so many `gpus`.
+    """
+
+    gpus: float
     least_usd: Decimal
     most_usd: Decimal
 
 
 @dataclass(slots=True)
 class _Profile:
-    """One machine: its prices by kind, and its options by what they serve."""
+    """One machine: its prices by kind, and its options by what they serve.
+
+    `storage` is also by configuration: each is one object, while profiles are read.
+    """
 
     machine: str
     gpus: int
@@ -40,9 +47,7 @@ class _Profile:
     committed: list[Offer] = field(default_factory=list)
     serving: dict[_Key, list[ServingOption]] = field(default_factory=lambda: defaultdict(list))
     training: dict[_Key, list[TrainingOption]] = field(default_factory=lambda: defaultdict(list))
-    storage: dict[_Key, dict[Configuration, _Storage]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
+    storage: dict[_Key, dict[int, _Storage]] = field(default_factory=lambda: defaultdict(dict))
     outliving: set[str] = field(default_factory=set)
     cloud: str = ""
     steady: frozenset[str] = frozenset()
@@ -110,10 +115,11 @@ def _profiles(case: Case) -> dict[str, _Profile]:
     spread, zones = spread_services(case), spread_places(case)
     configurations = Configurations()
     for serving in case.serving:
-        served = (*_served_as(serving), str(serving.on_spot))
-        profiles[serving.machine].serving[served].append(serving)
-        alike = profiles[serving.machine].storage[served[:-1]]
-        _add_storage(alike, configurations.of(serving.candidate), serving.storage_usd_per_hour)
+        configuration = configurations.of(serving.candidate)
+        name = _served_as(serving, configuration)
+        profiles[serving.machine].serving[(*name, str(serving.on_spot))].append(serving)
+        alike = profiles[serving.machine].storage[name]
+        _add_storage(alike, configuration, serving.storage_usd_per_hour)
         if serving.service in spread:
             profiles[serving.machine].cloud = zones[serving.machine]
         profiles[serving.machine].steady = steady
@@ -123,17 +129,19 @@ def _profiles(case: Case) -> dict[str, _Profile]:
     return profiles
 
 
-def _add_storage(
-    alike: dict[Configuration, _Storage], configuration: Configuration, usd: Decimal
-) -> None:
-    known = alike.get(configuration, _Storage(usd, usd))
-    alike[configuration] = _Storage(min(known.least_usd, usd), max(known.most_usd, usd))
+def _add_storage(alike: dict[int, _Storage], configuration: Configuration, usd: Decimal) -> None:
+    known = alike.get(id(configuration))
+    if known is None:
+        alike[id(configuration)] = _Storage(configuration.gpus, usd, usd)
+    elif not known.least_usd <= usd <= known.most_usd:
+        least_usd, most_usd = min(known.least_usd, usd), max(known.most_usd, usd)
+        alike[id(configuration)] = _Storage(known.gpus, least_usd, most_usd)
 
 
-def _served_as(option: ServingOption) -> _Key:
+def _served_as(option: ServingOption, own: Configuration) -> _Key:
     """Name what an option serves; one in a pool is like those of the same pool and class alone."""
-    service, user_region, role, pool = served_as(option)
-    return (service, user_region) if role is None else (service, user_region, role, str(pool))
+    name = (option.service, option.user_region)
+    return name if own.role is None else (*name, own.role, str(own.pool))
 
 
 def outlives(offer: Offer, case: Case) -> bool:
@@ -200,7 +208,7 @@ def _more_storage_usd(better: _Profile, worse: _Profile) -> Decimal:
     for key, here in worse.storage.items():
         there = better.storage.get(key, {})
         for alike in here.keys() & there.keys():
-            held = int(worse.gpus // alike.gpus)
+            held = int(worse.gpus // here[alike].gpus)
             more = max(more, held * (there[alike].most_usd - here[alike].least_usd))
     return more
 
