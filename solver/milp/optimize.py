@@ -237,11 +237,29 @@ def _improved(
     if known is not None:
         left = possible(sets, relaxed, known.usd)
         beyond_usd, rest_sets = left.beyond_usd, left.sets
+    bounds = relaxed.bound_usd, beyond_usd
+    if known is None or not sets.has_one_kind or bounds[0] >= _NEAR * known.usd:
+        return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
+    if _is_beyond(known, bounds):
+        known = placed_better(known, _left(limits, limits.time_limit_s * _SOLVER_SHARE), watch, on)
+        return known, bounds[0], _is_within(known.usd, bounds[0], limits)
+    if has_hopeless_workload(rest_sets):
+        return known, min(known.usd, beyond_usd), True
+    return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)
+
+
+def _solved_whole(
+    rest_sets: Sets,
+    known: Known | None,
+    bounds: tuple[float, float],
+    *,
+    limits: Limits,
+    watch: Watch,
+) -> tuple[Known | None, float, bool]:
+    """Let HiGHS solve the rest as it is; `bounds` are those of all, and of what is beyond it."""
+    least_usd, beyond_usd = bounds
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
-    if known is not None and sets.has_one_kind and relaxed.bound_usd < _NEAR * known.usd:
-        bounds = relaxed.bound_usd, beyond_usd
-        return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch, on=on)
     rest = build_program(rest_sets)
     hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
@@ -253,32 +271,25 @@ def _improved(
     if not is_plan(solution):
         is_done = solution.outcome is Outcome.INFEASIBLE
         bound_usd = known.usd if known is not None and is_done else solution.bound_usd
-        return known, max(min(bound_usd, beyond_usd), relaxed.bound_usd), is_done
+        return known, max(min(bound_usd, beyond_usd), least_usd), is_done
     best = better(known, Known(rest, solution))
     bound_usd = min(solution.bound_usd, beyond_usd, best.usd)
     return best, bound_usd, solution.outcome is Outcome.OPTIMAL
 
 
-def _closed_in(
-    rest: Sets,
-    known: Known,
-    bounds: tuple[float, float],
-    *,
-    limits: Limits,
-    watch: Watch,
-    on: PricedOn,
-) -> tuple[Known, float, bool]:
-    """Branch by hand, or place better what is known, where most of the gap is beyond the rest.
-
-    `bounds` are those of all, and of what is beyond.
-    """
+def _is_beyond(known: Known, bounds: tuple[float, float]) -> bool:
+    """Say whether most of the gap is beyond what can be branched on, so that it proves nothing."""
     least_usd, beyond_usd = bounds
-    if beyond_usd < least_usd + _WORTH * (known.usd - least_usd):
-        most = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-        known, bound_usd = placed_better(known, most, watch, on), least_usd
-    else:
-        known, bound_usd = _branched(build_program(rest), known, limits, _capped(watch, beyond_usd))
-        bound_usd = max(min(bound_usd, beyond_usd), least_usd)
+    return beyond_usd < least_usd + _WORTH * (known.usd - least_usd)
+
+
+def _closed_in(
+    rest: Sets, known: Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
+) -> tuple[Known, float, bool]:
+    """Branch by hand; `bounds` are those of all, and of what is beyond the rest."""
+    least_usd, beyond_usd = bounds
+    known, bound_usd = _branched(build_program(rest), known, limits, _capped(watch, beyond_usd))
+    bound_usd = max(min(bound_usd, beyond_usd), least_usd)
     return known, bound_usd, _is_within(known.usd, bound_usd, limits)
 
 

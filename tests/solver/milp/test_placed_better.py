@@ -26,7 +26,7 @@ def one_kind(of: Case) -> Case:
     return replace(of, workloads=of.workloads.model_copy(update={"policy": policy}))
 
 
-@pytest.mark.parametrize("most_columns", [pytest.param(40, marks=pytest.mark.long), 60])
+@pytest.mark.parametrize("most_columns", [1, pytest.param(40, marks=pytest.mark.long), 60])
 def test_a_plan_is_placed_better_and_its_bound_holds(
     monkeypatch: pytest.MonkeyPatch, most_columns: int
 ) -> None:
