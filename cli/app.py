@@ -136,6 +136,13 @@ def main() -> None:
     sys.exit(_end(lost) if lost and not code else code)
 
 
+_NO_NUMBER = {
+    "Input should be a valid number, unable to parse string as a number": ("number", "0.5"),
+    "Input should be a valid integer, unable to parse string as an integer": ("whole number", "4"),
+}
+"""How typer tells of what is no number, without the value; our words for it, and an example."""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; a bug is raised."""
     command = typer.main.get_command(_only_asked(arguments))
@@ -189,8 +196,22 @@ def _report_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
         return ConfigurationError.exit_code
     command = getattr(getattr(error, "ctx", None), "command_path", "gpubroker")
     message = error.format_message().replace("Value error, ", "")
+    for what, (noun, example) in _NO_NUMBER.items():
+        if message.endswith(what):
+            value = _value_of(message, arguments)
+            message = f"{message.removesuffix(what)}{value!r} is no {noun} like {example}"
     print_error(ConfigurationError(message, hint=f"see what there is: {command} --help"))
     return ConfigurationError.exit_code
+
+
+def _value_of(message: str, arguments: Sequence[str]) -> str:
+    """Find the value of the option that a message names in quotes."""
+    options = message.split("'")[1].split(" / ") if "'" in message else []
+    for at, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name in options:
+            return value if equals else " ".join(arguments[at + 1 : at + 2])
+    return ""
 
 
 def _report_bug(

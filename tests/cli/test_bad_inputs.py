@@ -307,7 +307,9 @@ def test_a_sheet_with_a_column_that_nobody_knows(gpubroker: Gpubroker, tmp_path:
     [
         (["--gap", "2"], ["--gap 2"], "write 0.01 for one percent"),
         (["--gap", "nan"], ["--gap nan"], "write 0.01 for one percent"),
-        (["--gap", "small"], ["'--gap'", "valid number"], "gpubroker plan --help"),
+        (["--gap", "1%"], ["'--gap'", "'1%' is no number like 0.5"], "gpubroker plan --help"),
+        (["--gap=small"], ["'--gap'", "'small' is no number"], "gpubroker plan --help"),
+        (["--seed", "1.5"], ["'--seed'", "'1.5' is no whole number"], "gpubroker plan --help"),
         (["--time-limit", "0"], ["--time-limit 0"], "write 60 for a minute"),
         (["--time-limit", "inf"], ["--time-limit inf"], "write 60 for a minute"),
         (["--seed", "-1"], ["--seed -1"], "write a number such as 0"),
