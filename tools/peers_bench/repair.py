@@ -1,6 +1,6 @@
 """The repair: a rival's wish as a fleet that keeps the rules, with the least change.
 
-- A mix of more kinds of replica than `max_groups` allows becomes the rival's next way.
+- A mix of more kinds of replica than may serve at one time becomes the rival's next way.
 - Spares, and the least number of replicas, are added.
 - Replicas and gangs go where the rival wants them while there is stock; the rest goes where it
   would take them next. A service for which that leaves no room takes the rival's next way; a run
@@ -91,7 +91,7 @@ class Repair:
         return self.sets.run_options[option].machine
 
     def _serve(self, demand: int, ways: Sequence[Way]) -> None:
-        limit = self.sets.case.workloads.policy.max_groups
+        limit = self.sets.case.workloads.policy.most_groups
         name = demand_name(self.sets, demand)
         if ways and len(ways[0]) > limit:
             self.notes.append(f"{name}: {len(ways[0])} kinds of replica, {limit} may be")
