@@ -50,6 +50,7 @@ _MORE_KINDS = 4
 _MORE_MACHINES = 4
 _NEGLIGIBLE = 1e-6
 _MANY_GROUPS = 500
+_HUGE_GROUPS = 3_000_000
 _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
@@ -90,6 +91,8 @@ _LARGE = (
     _Look(CLUSTERS, 2e-3, 32, 1e-3, 2e-3),
 )
 """A few clusters say what is worth to be looked at, more which nodes are to be whole."""
+_FIRST_OF_HUGE = _Look(4, 5e-2, 16, 1e-3, 5e-4, rounds_up=False)
+"""Where the first rounds would take most of the time, still fewer say nearly the same of most."""
 
 
 def relaxed_over_all(
@@ -114,6 +117,8 @@ class Pricing:
     ) -> None:
         is_large = len(sets.periods) > MANY_PERIODS and len(sets.groups) > _MANY_GROUPS
         self.looks = list(_LARGE if is_large else _SMALL)
+        if is_large and len(sets.groups) > _HUGE_GROUPS:
+            self.looks.insert(0, _FIRST_OF_HUGE)
         self.market = Market(sets, self.looks[0].at(sets))
         self.clock = clock
         self.machines = _FIRST_MACHINES

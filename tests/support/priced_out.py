@@ -32,15 +32,16 @@ def one_of_each_first() -> Iterator[None]:
 
 @contextmanager
 def as_if_large() -> Iterator[None]:
-    """Have pricing out add up hours, in a few clusters first, as it does where all is large."""
+    """Have pricing out add up hours, in a few clusters first, as it does where all is huge."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("MANY_PERIODS", "_MANY_GROUPS"):
+        for name in ("MANY_PERIODS", "_MANY_GROUPS", "_HUGE_GROUPS"):
             patch.setattr(price_out, name, 0)
         looks = tuple(
             replace(look, clusters=clusters)
             for look, clusters in zip(price_out._LARGE, (1, 2, 3), strict=True)
         )
         patch.setattr(price_out, "_LARGE", looks)
+        patch.setattr(price_out, "_FIRST_OF_HUGE", replace(price_out._FIRST_OF_HUGE, clusters=1))
         yield
 
 
