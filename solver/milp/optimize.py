@@ -30,7 +30,6 @@ from solver.milp.narrow import possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.placed_better import placed_better
 from solver.milp.price_out import Pricing
-from solver.milp.priced_on import PricedOn
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
@@ -126,18 +125,16 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
         return none(0.0, ran_out_of_time=False)
     watch.saw(bound_usd=relaxed.bound_usd)
     sets = replace(sets, fills=relaxed.fills)
-    on = PricedOn(pricing)
-    on.begin(ends_at)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
-    on.pause()
-    relaxed = on.latest(relaxed)
-    watch.saw(best_usd=math.inf if known is None else known.usd, bound_usd=relaxed.bound_usd)
+    if known is not None:
+        watch.saw(best_usd=known.usd)
     left = _left(limits, ends_at - clock())
-    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch, on=on)
+    known, bound_usd, is_done = _improved(
+        sets, relaxed, known, limits=left, watch=watch, pricing=pricing
+    )
     if known is None:
         return none(bound_usd, ran_out_of_time=not is_done)
-    bound_usd = max(bound_usd, on.latest(relaxed).bound_usd)
-    solution = replace(known.solution, bound_usd=min(bound_usd, known.usd))
+    solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
     return replace(optimum_of(known.program, solution, limits), outbid=_outbid(case, pruned.case))
 
 
@@ -226,7 +223,7 @@ def _improved(
     *,
     limits: Limits,
     watch: Watch,
-    on: PricedOn,
+    pricing: Pricing | None,
 ) -> tuple[Known | None, float, bool]:
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
@@ -241,8 +238,9 @@ def _improved(
     if known is None or not sets.has_one_kind or bounds[0] >= _NEAR * known.usd:
         return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
     if _is_beyond(known, bounds):
-        known = placed_better(known, _left(limits, limits.time_limit_s * _SOLVER_SHARE), watch, on)
-        return known, bounds[0], _is_within(known.usd, bounds[0], limits)
+        most = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
+        known, bound_usd = placed_better(known, bounds[0], most, watch=watch, pricing=pricing)
+        return known, bound_usd, _is_within(known.usd, bound_usd, limits)
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd), True
     return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)

@@ -16,7 +16,7 @@ from solver.milp.first_plan import is_plan, searched_on
 from solver.milp.hint import hint_from
 from solver.milp.known import Known
 from solver.milp.merged import merged
-from solver.milp.priced_on import PricedOn
+from solver.milp.price_out import Pricing
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
@@ -32,22 +32,25 @@ _PRICED_UNTIL = 0.7, 1.0
 _SHORTEST_S = 1.0
 
 
-def placed_better(known: Known, limits: Limits, watch: Watch, on: PricedOn) -> Known:
-    """Search on until the time is up; the bound is what is priced by then."""
+def placed_better(
+    known: Known, bound_usd: float, limits: Limits, *, watch: Watch, pricing: Pricing | None
+) -> tuple[Known, float]:
+    """Search on until the time is up; give the best plan, and what any costs at least by then."""
     program, plans = known.program, [*known.others, known.solution.values]
     began = time.monotonic()
     ends_at = began + limits.time_limit_s
-
-    found = [known]
+    found, bounds = [known], [bound_usd]
 
     def beside() -> None:
-        on.wait()
         for merged_until, priced_until in zip(_MERGED_UNTIL, _PRICED_UNTIL, strict=True):
             left_s = began + merged_until * limits.time_limit_s - time.monotonic()
             left = replace(limits, time_limit_s=max(left_s, _SHORTEST_S))
             best = min(found, key=lambda one: one.usd)
             found.extend(_merged(best, (program, tuple(plans)), left, watch))
-            on.run(began + priced_until * limits.time_limit_s)
+            if pricing is not None and not pricing.is_done:
+                priced = pricing.run(began + priced_until * limits.time_limit_s)
+                bounds.append(0.0 if priced is None else priced.bound_usd)
+                watch.saw(bound_usd=bounds[-1])
 
     def now() -> float:
         return math.inf if watch.is_ended() else time.monotonic()
@@ -59,7 +62,8 @@ def placed_better(known: Known, limits: Limits, watch: Watch, on: PricedOn) -> K
         watch.saw(best_usd=found[-1].usd)
     left_s = 0.0 if watch.is_ended() else ends_at - time.monotonic()
     other_core.result(max(left_s, 0.0))
-    return min(found, key=lambda one: one.usd)
+    best = min(found, key=lambda one: one.usd)
+    return best, min(max(bounds), best.usd)
 
 
 def _merged(

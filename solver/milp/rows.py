@@ -1,7 +1,10 @@
 """Rows of the program: one constraint family as arrays."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import overload
 
 import numpy as np
 
@@ -26,7 +29,7 @@ class Rows:
     """A family: `lower ≤ Σ coefficient · column ≤ upper`, one key a row."""
 
     family: str
-    keys: tuple[Key, ...]
+    keys: Sequence[Key]
     entries: Entries
     lower: Floats
     upper: Floats
@@ -60,7 +63,7 @@ def rows_of(
     )
     return Rows(
         family=family,
-        keys=tuple(keys),
+        keys=keys if isinstance(keys, Grid) else tuple(keys),
         entries=joined,
         lower=np.broadcast_to(np.asarray(lower, dtype=float), (count,)).copy(),
         upper=np.broadcast_to(np.asarray(upper, dtype=float), (count,)).copy(),
@@ -78,9 +81,38 @@ def some_of(rows: Rows, which: Ints) -> Rows:
     return Rows(rows.family, keys, own, rows.lower[which], rows.upper[which])
 
 
-def grid(*sizes: int) -> list[Key]:
+class Grid(Sequence[Key]):
+    """All positions of a product of sets, the last running fastest; each is made when asked for.
+
+    Kept as they are, millions of them take more memory than the rows.
+    """
+
+    def __init__(self, sizes: tuple[int, ...]) -> None:
+        """Take the sizes of the sets."""
+        self._sizes = sizes
+
+    def __len__(self) -> int:
+        """Count the positions."""
+        return math.prod(self._sizes)
+
+    @overload
+    def __getitem__(self, at: int) -> Key: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Key, ...]: ...
+    def __getitem__(self, at: int | slice) -> Key | tuple[Key, ...]:
+        """Give one position, or some."""
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        return tuple(int(part) for part in np.unravel_index(range(len(self))[at], self._sizes))
+
+    def __iter__(self) -> Iterator[Key]:
+        """Give all in order."""
+        return product(*(range(size) for size in self._sizes))
+
+
+def grid(*sizes: int) -> Grid:
     """List all positions of a product of sets, the last running fastest."""
-    return [tuple(int(part) for part in key) for key in np.ndindex(*sizes)]
+    return Grid(sizes)
 
 
 def merged(families: Sequence[Rows]) -> tuple[Ints, Ints, Floats]:

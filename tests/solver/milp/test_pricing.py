@@ -1,4 +1,4 @@
-"""Pricing that was interrupted goes on from there, beside the caller or in its own thread."""
+"""Pricing that was interrupted goes on from there."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from wide_cases import wide_case
 from broker.domain.case import Case
 from solver.milp.build import build_sets
 from solver.milp.price_out import Pricing
-from solver.milp.priced_on import PricedOn
 from solver.milp.relax import Relaxed
 from solver.milp.sets import Sets, has_hopeless_workload
 
@@ -51,34 +50,3 @@ def test_round_by_round_it_finds_what_it_finds_at_once() -> None:
             assert bounds[-1] == pytest.approx(expected.bound_usd, rel=1e-9)
         in_rounds += len(bounds) > 3
     assert in_rounds > 4
-
-
-def test_it_is_priced_on_beside_until_it_is_paused_and_then_to_the_end() -> None:
-    later = 0
-    for sets in drawn():
-        expected = Pricing(sets).run(math.inf)
-        pricing = Pricing(sets)
-        early = pricing.run(-math.inf)
-        on = PricedOn(pricing)
-        on.begin(math.inf)
-        on.pause()
-        on.wait()
-        later += not pricing.is_done
-        on.run(math.inf)
-        assert pricing.is_done
-        if expected is None or early is None:
-            assert pricing.best is None or expected is not None
-            continue
-        assert on.latest(early).bound_usd == pytest.approx(expected.bound_usd, rel=1e-9)
-        assert on.latest(replace(early, bound_usd=math.inf)).bound_usd == math.inf
-    assert later > 2
-
-
-def test_without_a_pricing_nothing_is_priced_on() -> None:
-    early = Pricing(next(drawn())).best
-    assert early is not None
-    on = PricedOn(None)
-    on.begin(math.inf)
-    on.run(math.inf)
-    on.wait()
-    assert on.latest(early) is early
