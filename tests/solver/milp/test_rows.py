@@ -17,6 +17,7 @@ from two_by_two import two_by_two
 
 from solver.milp.constraints import CONSTRAINTS
 from solver.milp.program import Program
+from solver.milp.rows import grid
 
 ROUTING = {
     *("serve_load", "replica_rate", "kind_link", "min_replicas"),
@@ -380,3 +381,13 @@ budget[plan]: +96 on_demand_nodes[0,0] +96 on_demand_nodes[0,1] +60 on_demand_no
 
 def _empty(program: Program) -> set[str]:
     return {rows.family for rows in program.families if not rows.keys}
+
+
+def test_positions_of_a_product_of_sets_are_made_when_asked_for() -> None:
+    positions = grid(2, 3)
+    assert list(positions) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert [positions[at] for at in range(len(positions))] == list(positions)
+    assert positions[1:3] == ((0, 1), (0, 2))
+    assert len(grid(0, 3)) == 0
+    with pytest.raises(IndexError):
+        _ = positions[6]
