@@ -29,7 +29,7 @@ from solver.milp.known import Known, better
 from solver.milp.narrow import possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.placed_better import placed_better
-from solver.milp.price_out import Pricing
+from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
@@ -118,9 +118,7 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     sets = build_sets(pruned.case)
     if has_hopeless_workload(sets):
         return none(0.0, ran_out_of_time=False)
-    pricing = _pricing(sets, clock) if sets.has_one_kind else None
-    relaxed_until = clock() + limits.time_limit_s * _RELAXED_SHARE
-    relaxed = pricing.run(relaxed_until) if pricing else _relaxed(sets, relaxed_until, clock)
+    relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return none(0.0, ran_out_of_time=False)
     watch.saw(bound_usd=relaxed.bound_usd)
@@ -129,9 +127,7 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     if known is not None:
         watch.saw(best_usd=known.usd)
     left = _left(limits, ends_at - clock())
-    known, bound_usd, is_done = _improved(
-        sets, relaxed, known, limits=left, watch=watch, pricing=pricing
-    )
+    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch)
     if known is None:
         return none(bound_usd, ran_out_of_time=not is_done)
     solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
@@ -185,12 +181,9 @@ def _relaxed(
     sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool = True
 ) -> Relaxed | None:
     if sets.has_one_kind:
-        return _pricing(sets, clock, rounds_up=rounds_up).run(ends_at)
+        at_least = without_targets(at_floor(sets))
+        return relaxed_over_all(at_least, ends_at, clock, rounds_up=rounds_up)
     return solve_relaxed(build_program(sets), ends_at - clock())
-
-
-def _pricing(sets: Sets, clock: Monotonic, *, rounds_up: bool = True) -> Pricing:
-    return Pricing(without_targets(at_floor(sets)), clock, rounds_up=rounds_up)
 
 
 def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) -> Known | None:
@@ -217,13 +210,7 @@ def _with_one_kind(case: Case) -> Case:
 
 
 def _improved(
-    sets: Sets,
-    relaxed: Relaxed,
-    known: Known | None,
-    *,
-    limits: Limits,
-    watch: Watch,
-    pricing: Pricing | None,
+    sets: Sets, relaxed: Relaxed, known: Known | None, *, limits: Limits, watch: Watch
 ) -> tuple[Known | None, float, bool]:
     """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
     if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
@@ -238,9 +225,8 @@ def _improved(
     if known is None or not sets.has_one_kind or bounds[0] >= _NEAR * known.usd:
         return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
     if _is_beyond(known, bounds):
-        most = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-        known, bound_usd = placed_better(known, bounds[0], most, watch=watch, pricing=pricing)
-        return known, bound_usd, _is_within(known.usd, bound_usd, limits)
+        known = placed_better(known, _left(limits, limits.time_limit_s * _SOLVER_SHARE), watch)
+        return known, bounds[0], _is_within(known.usd, bounds[0], limits)
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd), True
     return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)

@@ -102,58 +102,36 @@ def relaxed_over_all(
 
     `ends_at` is when to stop: the bound holds, but is not the best. `rounds_up` is to whole nodes.
     """
-    return Pricing(sets, clock, rounds_up=rounds_up).run(ends_at)
+    return _Search(sets, ends_at, clock, rounds_up=rounds_up).run()
 
 
-class Pricing:
-    """Solves a small program, prices the market with it, and takes in what pays, round by round.
+class _Search:
+    """Solves a small program, prices the market with it, and takes in what pays, round by round."""
 
-    It may end before nothing pays any more, and go on from there. `best` is what is known so far:
-    None where there is no solution at all.
-    """
-
-    def __init__(
-        self, sets: Sets, clock: Monotonic = time.monotonic, *, rounds_up: bool = True
-    ) -> None:
+    def __init__(self, sets: Sets, ends_at: float, clock: Monotonic, *, rounds_up: bool) -> None:
         is_large = len(sets.periods) > MANY_PERIODS and len(sets.groups) > _MANY_GROUPS
         self.looks = list(_LARGE if is_large else _SMALL)
         if is_large and len(sets.groups) > _HUGE_GROUPS:
             self.looks.insert(0, _FIRST_OF_HUGE)
         self.market = Market(sets, self.looks[0].at(sets))
-        self.clock = clock
+        self.ends_at, self.clock = ends_at, clock
         self.machines = _FIRST_MACHINES
         self.inside = self.market.first(self.machines)
         self.inside = self._crossed(self.inside)
         self.rounded_usd = -math.inf
         self.usd = math.inf
         self.rounds_up = rounds_up
-        self.rounds = 0
-        self.is_done = False
-        self.ends_at = math.inf
-        self._ahead: _Found | None = None
-        self.best: Relaxed | None = self._with_inside(flat_bound(self.market))
 
-    def run(self, ends_at: float, goes_on: Callable[[], bool] = lambda: True) -> Relaxed | None:
-        """Price until nothing pays, the time is up, or `goes_on` says no between two rounds."""
-        self.ends_at = ends_at
-        while not self.is_done and goes_on():
-            if self._ahead is None:
-                self._look_again()
-            took_s = 0.0 if self._ahead is None else self._ahead.took_s
-            if self.clock() + took_s > ends_at:
-                break
-            self._take_in()
-        if self.best is not None:
-            self.best = self._with_inside(self.best)
-        return self.best
-
-    def _take_in(self) -> None:
-        """Take in what a round found, of which the program is then let go."""
-        found, self._ahead = self._ahead, None
-        if found is not None:
-            self.is_done = self.rounds >= _MOST_ROUNDS or not self._goes_on(found)
-
-    def _with_inside(self, best: Relaxed) -> Relaxed:
+    def run(self) -> Relaxed | None:
+        best = flat_bound(self.market)
+        for _ in range(_MOST_ROUNDS):
+            looked = self._look_again(best)
+            if looked is not None:
+                best, goes_on = looked
+                if not goes_on:
+                    break
+            elif not self._widened():
+                return None
         return replace(
             best,
             groups=self.inside.groups,
@@ -161,23 +139,16 @@ class Pricing:
             fills=self.market.sets.fills,
         )
 
-    def _look_again(self) -> None:
-        """Solve a round, of which what pays is taken in later; one that ran out of time is lost."""
-        self.rounds += 1
+    def _look_again(self, best: Relaxed) -> tuple[Relaxed, bool] | None:
+        """Solve a round; give the best so far, and whether to go on. Its program is let go of."""
         began = self.clock()
-        found = self._solved(began)
-        while found is None and self._widened():
-            found = self._solved(self.clock())
+        found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
         if found is None:
-            self.best, self.is_done = None, True
-            return
-        if self.best is not None and found.relaxed.bound_usd >= self.best.bound_usd:
-            self.best = self._with_inside(found.relaxed)
-        if self.clock() < self.ends_at:
-            self._ahead = replace(found, took_s=self.clock() - began)
-
-    def _solved(self, began: float) -> "_Found | None":
-        return _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
+            return None
+        best = _better(best, found.relaxed)
+        took_s = self.clock() - began
+        is_late = self.clock() + took_s > self.ends_at
+        return best, not is_late and self._goes_on(replace(found, took_s=took_s), best)
 
     def _widened(self) -> bool:
         if self.inside.holds(self.market.everything):
@@ -187,11 +158,10 @@ class Pricing:
         self.inside = self.market.everything if self.inside.holds(wider) else wider
         return True
 
-    def _goes_on(self, found: "_Found") -> bool:
-        """Take in what pays, or look closer; say whether there is more to do."""
+    def _goes_on(self, found: "_Found", best: Relaxed) -> bool:
         look, is_last = self.looks[0], len(self.looks) == 1
         is_done = self.inside.holds(found.paying) or found.is_near
-        if not (is_done or (not is_last and self._has_settled(found))):
+        if not (is_done or (not is_last and self._has_settled(found, best))):
             self.inside = self._crossed(self.inside.beside(found.paying))
             return True
         rounded = self.inside
@@ -206,14 +176,11 @@ class Pricing:
         self.market.look_at(self.looks[0].at(self.market.sets))
         return True
 
-    def _has_settled(self, found: "_Found") -> bool:
+    def _has_settled(self, found: "_Found", best: Relaxed) -> bool:
         """Say whether the plan costs as much as before: to prove it may take many more rounds."""
         usd = found.solved.bound_usd
         was, self.usd = self.usd, usd
-        return was - usd < _SETTLED * abs(usd) and self._best_usd() > _PROVEN * usd
-
-    def _best_usd(self) -> float:
-        return 0.0 if self.best is None else self.best.bound_usd
+        return was - usd < _SETTLED * abs(usd) and best.bound_usd > _PROVEN * usd
 
     def _rounded_up(self, inside: Inside, found: "_Found") -> bool:
         """Round up what is held in parts of nodes inside; say whether that is new."""
@@ -228,6 +195,10 @@ class Pricing:
 
     def _crossed(self, inside: Inside) -> Inside:
         return inside if self.looks[0].clusters is None else self.market.crossed(inside)
+
+
+def _better(best: Relaxed, found: Relaxed) -> Relaxed:
+    return found if found.bound_usd >= best.bound_usd else best
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from solver.milp import first_plan, narrow, optimize
 from solver.milp.build import build_sets
 from solver.milp.first_plan import searched_on
 from solver.milp.known import Known
-from solver.milp.price_out import Pricing
 from solver.milp.program import build_program
 from solver.milp.solve import Limits
 from solver.milp.watch import Watch
@@ -33,11 +32,9 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
     usd: list[tuple[float, float]] = []
     placed = optimize.placed_better
 
-    def told(
-        known: Known, bound_usd: float, limits: Limits, *, watch: Watch, pricing: Pricing | None
-    ) -> tuple[Known, float]:
-        better = placed(known, bound_usd, limits, watch=watch, pricing=pricing)
-        usd.append((known.usd, better[0].usd))
+    def told(known: Known, limits: Limits, watch: Watch) -> Known:
+        better = placed(known, limits, watch)
+        usd.append((known.usd, better.usd))
         return better
 
     monkeypatch.setattr(narrow, "_MOST_COLUMNS", most_columns)
