@@ -197,21 +197,21 @@ def _report_usage(error: typer.TyperException, arguments: Sequence[str]) -> int:
     command = getattr(getattr(error, "ctx", None), "command_path", "gpubroker")
     message = error.format_message().replace("Value error, ", "")
     for what, (noun, example) in _NO_NUMBER.items():
-        if message.endswith(what):
-            value = _value_of(message, arguments)
+        value = _value_of(message, arguments) if message.endswith(what) else None
+        if value is not None:
             message = f"{message.removesuffix(what)}{value!r} is no {noun} like {example}"
     print_error(ConfigurationError(message, hint=f"see what there is: {command} --help"))
     return ConfigurationError.exit_code
 
 
-def _value_of(message: str, arguments: Sequence[str]) -> str:
-    """Find the value of the option that a message names in quotes."""
-    options = message.split("'")[1].split(" / ") if "'" in message else []
+def _value_of(message: str, arguments: Sequence[str]) -> str | None:
+    """Find the value of the option that a message names in quotes; None where it is not there."""
+    option = message.split("'")[1]
     for at, word in enumerate(arguments):
         name, equals, value = word.partition("=")
-        if name in options:
-            return value if equals else " ".join(arguments[at + 1 : at + 2])
-    return ""
+        if name == option:
+            return value if equals else arguments[at + 1]
+    return None
 
 
 def _report_bug(

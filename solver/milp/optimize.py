@@ -34,7 +34,7 @@ from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.scenarios.search import Ways, joint_bound_usd, solve_joint
-from solver.milp.sets import Floats, Sets, has_hopeless_workload
+from solver.milp.sets import Floats, Sets, has_hopeless_workload, with_one_kind
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.targets import without_targets
 from solver.milp.tenants import sold_as
@@ -49,6 +49,7 @@ _NEAR = 0.95
 _WORTH = 0.1
 """Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
 _SAME = 1e-6
+"""A bound above a known plan by such a share of it is rounding."""
 _FREE_SHARE = 0.6
 """So much of the time a plan is looked for as if no moved node counted, where they do."""
 _SOLVER_SHARE = 0.85
@@ -192,7 +193,7 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
     Where several kinds may serve a demand, the first plan has one kind each: it is found sooner.
     """
     if not sets.has_one_kind:
-        sets = build_sets(prune(_with_one_kind(sets.case)).case)
+        sets = build_sets(prune(with_one_kind(sets.case)).case)
         ends_at = clock() + limits.time_limit_s * _FIRST_PLAN_SHARE
         one_kind = None if has_hopeless_workload(sets) else _relaxed(sets, ends_at, clock)
         if one_kind is None:
@@ -202,11 +203,6 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
     solution, others = first_plan(narrow, part, relaxed.bound_usd, clock)
     return Known(narrow, solution, others) if is_plan(solution) else None
-
-
-def _with_one_kind(case: Case) -> Case:
-    policy = case.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
-    return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 
 def _improved(

@@ -19,7 +19,7 @@ from solver.milp.optimum import Optimum, optimum_of
 from solver.milp.program import Program, to_proto
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.restrict import restricted
-from solver.milp.sets import Group, Sets, has_hopeless_workload
+from solver.milp.sets import Group, Sets, has_hopeless_workload, with_one_kind
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 
 Build = Callable[[Sets], Program | None]
@@ -101,7 +101,7 @@ def _first(
     whole: Program | None = program
     guide: Relaxed | None = relaxed
     if not program.sets.has_one_kind:
-        whole, guide = _relaxed(build, _with_one_kind(program.sets.case))
+        whole, guide = _relaxed(build, with_one_kind(program.sets.case))
     if whole is None or guide is None:
         return None
     good = promising(whole.sets, guide, limits.start)
@@ -135,11 +135,6 @@ def _with_machine(whole: Sets, part: Sets, machine: str) -> Sets:
 def _name_of(sets: Sets, group: Group) -> tuple[object, ...]:
     kind = sets.kinds[group.kind]
     return (kind.demand, kind.configuration, kind.rates, id(group.option))
-
-
-def _with_one_kind(case: Case) -> Case:
-    policy = case.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
-    return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
 
 
 def _better(

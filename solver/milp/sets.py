@@ -4,7 +4,7 @@ Slots that are equal in every datum are one period and are planned alike; slots 
 work stay single, as the order of those matters.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Self
@@ -362,3 +362,9 @@ def has_hopeless_workload(sets: Sets) -> bool:
     asked = {number for number, one in enumerate(sets.demands) if not one.is_prompts}
     done = {option.run for option in sets.run_options}
     return not asked <= served or len(done) < len(sets.runs)
+
+
+def with_one_kind(case: Case) -> Case:
+    """Give a case in which one kind of replica serves each demand at all times."""
+    policy = case.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
+    return replace(case, workloads=case.workloads.model_copy(update={"policy": policy}))
