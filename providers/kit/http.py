@@ -4,8 +4,8 @@ An adapter sees good replies only. What stays wrong after four attempts is a `Pr
 that names the host and the status, and never a key.
 
 Every request that an adapter sends is a question, a POST too, so each may be sent again.
-Replies of up to 8 MiB are read inside an attempt, so a connection that breaks in the middle of
-one is tried again; a longer reply is handed on as it comes.
+Replies of up to 8 MiB are read and unpacked inside an attempt, so one that breaks off in the middle
+or is not packed as it says is tried again; a longer reply is handed on as it comes.
 """
 
 import time
@@ -131,8 +131,8 @@ class RetryingTransport(httpx.BaseTransport):
             reply = self._inner.handle_request(request)
             if reply.is_success:
                 _read_ahead(reply, request)
-        except httpx.TransportError as cause:
-            failure = self._secrets.blotted(_transport_error(cause, request))
+        except (httpx.TransportError, httpx.DecodingError) as cause:
+            failure = self._secrets.blotted(_no_reply(cause, request))
             raise _PassingError(failure) from cause
         if reply.is_success:
             stamp(reply, observed_at=self._clock(), evidence=Evidence.LIVE)
@@ -208,7 +208,10 @@ def _read_ahead(reply: httpx.Response, request: httpx.Request) -> None:
             reply.stream = _Stream(chain(start, chunks), stream, _address(request))
             return
     stream.close()
-    reply.stream = httpx.ByteStream(b"".join(start))
+    body = b"".join(start)
+    if "Content-Encoding" in reply.headers:
+        httpx.Response(reply.status_code, headers=reply.headers, content=body)  # unpacks it
+    reply.stream = httpx.ByteStream(body)
 
 
 def _retry_after(reply: httpx.Response) -> str:
@@ -230,9 +233,11 @@ def _retry_after_s(reply: httpx.Response, now: datetime) -> float | None:
     return max(0.0, (aware - now).total_seconds())
 
 
-def _transport_error(cause: httpx.TransportError, request: httpx.Request) -> ProviderError:
+def _no_reply(cause: httpx.RequestError, request: httpx.Request) -> ProviderError:
+    unpacking = isinstance(cause, httpx.DecodingError)
+    what = "the reply cannot be unpacked" if unpacking else "no reply"
     return ProviderError(
-        f"{_address(request)}: no reply ({_kind(cause)})",
+        f"{_address(request)}: {what} ({_kind(cause)})",
         hint="check the network, or try again; the offers of the last refresh are kept",
     )
 
@@ -294,7 +299,7 @@ def _address(request: httpx.Request) -> str:
     return f"{request.method} {request.url.host}{request.url.path}"
 
 
-def _kind(cause: httpx.TransportError) -> str:
+def _kind(cause: httpx.RequestError) -> str:
     return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
 
 

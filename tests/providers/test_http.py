@@ -1,5 +1,6 @@
 """The retrying transport, against a transport that answers as a provider would."""
 
+import gzip
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -184,6 +185,28 @@ def test_a_short_reply_that_breaks_off_is_asked_for_again() -> None:
     )
     with client(answers) as http:
         assert http.get(URL).text == "whole"
+
+
+def misnamed() -> httpx.Response:
+    """Give a reply that says it is gzip and is plain text."""
+    body = httpx.ByteStream(b"plain")
+    return httpx.Response(200, headers={"Content-Encoding": "gzip"}, stream=body)
+
+
+def test_a_reply_that_is_not_packed_as_it_says_is_asked_for_again() -> None:
+    packed = httpx.Response(
+        200, headers={"Content-Encoding": "gzip"}, stream=httpx.ByteStream(gzip.compress(b"whole"))
+    )
+    with client(Answers(misnamed(), packed)) as http:
+        assert http.get(URL).text == "whole"
+
+
+def test_what_cannot_be_unpacked_is_a_provider_error_and_so_may_be_one_part() -> None:
+    with (
+        client(Answers(*[misnamed() for _ in range(ATTEMPTS)])) as http,
+        pytest.raises(ProviderError, match=r"types: the reply cannot be unpacked \(DecodingError"),
+    ):
+        http.get(URL)
 
 
 def test_a_long_reply_is_streamed_and_tells_when_it_breaks_off() -> None:
