@@ -228,9 +228,8 @@ class OvhCloud:
         if token := self._token(http):
             yield http.get(PLACES, params={"ovhSubsidiary": "FR"}, headers=token)
         yield http.get(BOOK, params={"ovhSubsidiary": "FR"})
-        for part in or_missing(
-            partial(http.get, US_BOOK, params={"ovhSubsidiary": "US"}), Missing(self.name)
-        ):
+        ask = partial(http.get, US_BOOK, params={"ovhSubsidiary": "US"})
+        for part in or_missing(ask, Missing(self.name), partial(parse, _Book)):
             if isinstance(part, Missing):
                 yield from (replace(part, region=region) for region in US_REGIONS)
             else:

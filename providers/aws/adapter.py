@@ -162,13 +162,7 @@ def _checked(
     http: httpx.Client, url: str, model: type[BaseModel], part: Missing
 ) -> Iterator[_Part]:
     """Ask for what later requests are made of, so that it is readable if it is there."""
-
-    def ask() -> httpx.Response:
-        reply = http.get(url)
-        parse_feed(model, reply)
-        return reply
-
-    return or_missing(ask, part)
+    return or_missing(partial(http.get, url), part, partial(parse_feed, model))
 
 
 def _if_there(http: httpx.Client, url: str) -> Iterator[httpx.Response]:

@@ -29,15 +29,20 @@ _UNREADABLE = "unreadable"
 
 
 def or_missing(
-    ask: Callable[[], httpx.Response], part: Missing
+    ask: Callable[[], httpx.Response],
+    part: Missing,
+    read: Callable[[httpx.Response], object] | None = None,
 ) -> Iterator[httpx.Response | Missing]:
     """Ask for one part; where it fails, or cannot be read later on, name the part and why.
 
-    A long reply is read after it was handed on: what `offers_in` marks by `mark_unreadable` is
-    known here once the next reply is asked for.
+    `read` tries whether a short reply can be read, before it is handed on. A long one is read
+    after that: what `offers_in` marks by `mark_unreadable` is known here once the next reply is
+    asked for.
     """
     try:
         reply = ask()
+        if read is not None:
+            read(reply)
     except ProviderError as failure:
         yield replace(part, why=str(failure))
         return

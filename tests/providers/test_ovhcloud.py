@@ -287,17 +287,24 @@ def test_a_wrong_secret_fails_and_is_not_printed(specs: Specs) -> None:
     assert "s3cr3t" not in str(error.value)
 
 
-def test_the_us_book_may_be_missing_alone(specs: Specs) -> None:
-    recorded, failure = RecordedTransport("ovhcloud"), recording("unknown-subsidiary")
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (recording("unknown-subsidiary").reply(), "BadRequest"),
+        (httpx.Response(200, text="<html>maintenance</html>"), "cannot be read"),
+        (httpx.Response(200, json={"addons": []}), "locale"),
+    ],
+)
+def test_the_us_book_may_be_missing_alone(specs: Specs, failure: httpx.Response, said: str) -> None:
+    recorded, now = RecordedTransport("ovhcloud"), recording("book-us").made_on
 
     def answer(request: httpx.Request) -> httpx.Response:
         us = request.url.host == httpx.URL(US_BOOK).host
-        return failure.reply() if us else recorded.handle_request(request)
+        return failure if us else recorded.handle_request(request)
 
     cloud, missing = OvhCloud(specs, Access()), list[Missing]()
-    inner = httpx.MockTransport(answer)
-    with live_client(lambda: failure.made_on, transport=inner) as http:
+    with live_client(lambda: now, transport=httpx.MockTransport(answer)) as http:
         found = list(cloud.offers_in(replies_only(cloud.fetch(http), missing)))
     assert "ovhcloud/h100-380/GRA9@on_demand" in offers(found)
     assert [part.region for part in missing] == ["US-EAST-VA-1", "US-WEST-OR-1"]
-    assert all("BadRequest" in part.why for part in missing)
+    assert all(said in part.why for part in missing)
