@@ -10,7 +10,7 @@ Which: without GPUBROKER_AWS_REGIONS, the price and savings plan files of four r
 Units: US dollars per instance-hour, as text; upfront parts per instance.
 Quirks: price files list capacity blocks at zero; one type comes in hundreds of rows; the feeds are
        not documented, so each may be missing without harm to the rest; the spot feed has old names
-       for old regions, and one price for all zones.
+       for old regions, and one price for all zones. The index may be gone (404) for a moment.
 Account: spot prices by zone (DescribeSpotPriceHistory) and the capacity blocks that can be had
        (DescribeCapacityBlockOfferings) need signed requests; they are not read.
 """
@@ -43,10 +43,11 @@ from providers.aws.feeds import (
     parse_feed,
 )
 from providers.aws.places import places_of
-from providers.aws.reading import Reading, region_problem, savings_paths
+from providers.aws.reading import Files, Reading, region_problem, savings_paths
 from providers.aws.wire import PROVIDER, Problem, rejection
 from providers.kit.access import Access
-from providers.kit.parse import parse
+from providers.kit.adapter import PASSING_STATUSES
+from providers.kit.parse import Unreadable, parse
 from providers.kit.parts import Missing, mark_unreadable, or_missing, unless_all_missing
 
 FILED_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1")
@@ -76,7 +77,7 @@ class AwsCloud:
         Raises:
             ProviderError: the index cannot be had, or none of the parts.
         """
-        index = http.get(REGION_INDEX_URL)
+        index = http.get(REGION_INDEX_URL, extensions={PASSING_STATUSES: frozenset({404})})
         yield index
         files = parse(RegionIndex, index).regions
         yield from unless_all_missing(self._parts(http, files))
@@ -101,7 +102,7 @@ class AwsCloud:
                 yield rejection(url, Problem("unreadable_reply", str(failure)))
         yield from reading.spot_offers()
 
-    def _parts(self, http: httpx.Client, files: Mapping[str, RegionFiles]) -> Iterator[_Part]:
+    def _parts(self, http: httpx.Client, files: Files) -> Iterator[_Part]:
         names: Mapping[str, str] = {}
         for part in _checked(http, LOCATIONS_URL, Locations, _UNPLACED):
             yield part
@@ -115,14 +116,11 @@ class AwsCloud:
             savings = savings_paths(part) if isinstance(part, httpx.Response) else {}
         for region in self._filed:
             if region_problem(region, files) is None:
-                path = files[region].current_version_path
-                yield from _files(http, region, path, savings.get(region))
+                yield from _files(http, region, _path(files[region]), savings.get(region))
         if not self._regions:
             yield from self._feeds(http, names, files)
 
-    def _feeds(
-        self, http: httpx.Client, names: Mapping[str, str], files: Mapping[str, RegionFiles]
-    ) -> Iterator[_Part]:
+    def _feeds(self, http: httpx.Client, names: Mapping[str, str], files: Files) -> Iterator[_Part]:
         """Ask for the on-demand feed of each region that has no file read."""
         for region, name in names.items():
             if region in files and region not in self._filed:
@@ -145,6 +143,11 @@ def _files(http: httpx.Client, region: str, path: str, savings: str | None) -> I
             partial(_stream, http, savings, SAVINGS_FILES),
             Missing(PROVIDER, region, (PriceKind.SAVINGS_PLAN,)),
         )
+
+
+def _path(files: RegionFiles | Unreadable) -> str:
+    """Give where a region's file lies; nothing, which is no path, if the index does not say."""
+    return files.current_version_path if isinstance(files, RegionFiles) else ""
 
 
 def _stream(http: httpx.Client, path: str, folder: str) -> httpx.Response:

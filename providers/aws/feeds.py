@@ -39,9 +39,9 @@ class RegionFiles(BaseModel):
 
 
 class RegionIndex(BaseModel):
-    """The EC2 region index; its keys are region codes, local zones among them."""
+    """The EC2 region index; its keys are region codes, local zones and bogus ones among them."""
 
-    regions: dict[str, RegionFiles]
+    regions: dict[str, Row[RegionFiles]]
 
 
 class SavingsFiles(BaseModel):

@@ -39,6 +39,9 @@ _LOCATION_IN_PATH = -3
 
 _Read = Callable[[httpx.Response], Iterator[Offer | Rejection]]
 
+Files = Mapping[str, RegionFiles | Unreadable]
+"""Where the price files lie, by region code, as the EC2 index tells."""
+
 
 class Reading:
     """What was read so far: of `regions`, empty for all; the price files of `filed` among them."""
@@ -138,7 +141,7 @@ class Reading:
         yield from offers_in_price_list(rows, reply, self._specs, plain=self._plain)
 
 
-def region_problem(region: str, files: Mapping[str, RegionFiles]) -> Problem | None:
+def region_problem(region: str, files: Files) -> Problem | None:
     """Say why a region's price file is not asked for."""
     if is_elsewhere(region):
         detail = "GovCloud and China have price lists and accounts of their own"

@@ -1,4 +1,4 @@
-"""The protocol of an adapter, and the stamps that the transports put on each reply."""
+"""The protocol of an adapter, what it tells the transports, and their stamps on each reply."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -11,6 +11,9 @@ from providers.kit.parts import Missing
 
 OBSERVED_AT = "observed_at"
 EVIDENCE = "evidence"
+PASSING_STATUSES = "passing_statuses"
+"""The extension of a request that names further statuses, final elsewhere, to be tried again."""
+
 _SOURCE = "source"
 
 

@@ -23,7 +23,7 @@ from tenacity.wait import wait_exponential_jitter
 from broker.clock import Clock
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Evidence
-from providers.kit.adapter import stamp
+from providers.kit.adapter import PASSING_STATUSES, stamp
 from providers.kit.network import Network
 from providers.kit.secrets import Secrets
 
@@ -139,7 +139,8 @@ class RetryingTransport(httpx.BaseTransport):
             return reply
         failure = _status_error(reply, request, self._secrets)
         pause_s = _retry_after_s(reply, self._clock())
-        if not (reply.status_code in _TRIED_AGAIN or reply.is_server_error):
+        passing = _TRIED_AGAIN | request.extensions.get(PASSING_STATUSES, frozenset())
+        if not (reply.status_code in passing or reply.is_server_error):
             raise failure
         if pause_s is not None and pause_s > LONGEST_WAIT_S:
             raise failure

@@ -334,17 +334,6 @@ def test_a_path_that_is_no_price_file_is_not_followed(specs: Specs, path: str) -
     assert asked == SMALL
 
 
-@pytest.mark.parametrize("text", ["<html>", "{}", '{"regions": {"us-east-1"'])
-def test_an_index_that_cannot_be_read_fails_the_refresh(specs: Specs, text: str) -> None:
-    aws = AwsCloud(specs, Access(regions=("us-east-1",)))
-
-    with (
-        client_of({REGION_INDEX_URL: httpx.Response(200, text=text)}, []) as http,
-        pytest.raises(ProviderError, match="region_index"),
-    ):
-        list(aws.fetch(http))
-
-
 def test_a_long_price_file_is_not_loaded_before_it_is_read(specs: Specs, make_csv: MakeCsv) -> None:
     csv_url = f"https://pricing.us-east-1.amazonaws.com{PATH.removesuffix('json')}csv"
     row = make_csv([{"Instance Type": "m5.xlarge", "Instance Family": "", "GPU": ""}])
