@@ -8,6 +8,7 @@ Replies of up to 8 MiB are read and unpacked inside an attempt, so one that brea
 or is not packed as it says is tried again; a longer reply is handed on as it comes.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -48,6 +49,9 @@ _SECRET_HEADERS = (
     "x-apitoken",
 )
 _SECRET_PARAMETERS = ("api_key", "key", "token", "access_token")
+_OF_A_KEY = re.compile(r"\bAPI key (?:not valid|expired)\b")
+"""What Google says of a wrong key, with the status 400."""
+
 _NO_SECRETS = Secrets()
 
 _log = structlog.get_logger(__name__)
@@ -247,12 +251,13 @@ def _status_error(reply: httpx.Response, request: httpx.Request, secrets: Secret
     excerpt = _excerpt(reply, request, secrets)
     status = f"{reply.status_code} {reply.reason_phrase}".strip()
     said = f": {excerpt}" if excerpt else ""
-    failure = ProviderError(f"{_address(request)} answered {status}{said}", hint=_hint(reply))
+    hint = _hint(reply, excerpt)
+    failure = ProviderError(f"{_address(request)} answered {status}{said}", hint=hint)
     return secrets.blotted(failure)
 
 
-def _hint(reply: httpx.Response) -> str:
-    if reply.status_code in (401, 403):
+def _hint(reply: httpx.Response, excerpt: str) -> str:
+    if reply.status_code in (401, 403) or _OF_A_KEY.search(excerpt):
         return "check the provider's API key (gpubroker reads it from GPUBROKER_<PROVIDER>_API_KEY)"
     if reply.status_code == 429:  # noqa: PLR2004 - the status is its own name
         wait = _retry_after(reply)

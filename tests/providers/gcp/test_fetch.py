@@ -94,7 +94,7 @@ def test_a_page_that_fails_fails_the_provider(specs: Specs) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("invalid-key", "API may have changed"),
+        ("invalid-key", "GPUBROKER_<PROVIDER>_API_KEY"),
         ("forbidden", "GPUBROKER_<PROVIDER>_API_KEY"),
         ("rate-limited", "try again after 30 seconds"),
     ],
