@@ -125,7 +125,11 @@ class AzureCloud:
             yield self._refused(_subject(meter), reason, _detail(meter))
             return
         for price in _prices(meter):
-            yield self._offer(price, meter, node, reply)
+            if isinstance(price, Unreadable):
+                detail = f"a savings plan: {price.detail}"
+                yield self._refused(_subject(meter), price.reason, detail)
+            else:
+                yield self._offer(price, meter, node, reply)
 
     def _offer(
         self, price: _Price, meter: Meter, node: NodeFacts, reply: httpx.Response
@@ -178,7 +182,7 @@ def _detail(meter: Meter) -> str:
     return f"{meter.product_name}: {price} from {meter.effective_start_date:%Y-%m-%d}{until}"
 
 
-def _prices(meter: Meter) -> Iterator[_Price]:
+def _prices(meter: Meter) -> Iterator[_Price | Unreadable]:
     """List the terms of a row: one, or on demand with the savings plans of the size."""
     if meter.type == RESERVATION:
         yield _Price(PriceKind.RESERVED, meter.retail_price, meter.reservation_term or "")
@@ -187,7 +191,10 @@ def _prices(meter: Meter) -> Iterator[_Price]:
     else:
         yield _Price(PriceKind.ON_DEMAND, meter.retail_price)
         for rate in meter.savings_plan or ():
-            yield _Price(PriceKind.SAVINGS_PLAN, rate.retail_price, rate.term)
+            if isinstance(rate, Unreadable):
+                yield rate
+            else:
+                yield _Price(PriceKind.SAVINGS_PLAN, rate.retail_price, rate.term)
 
 
 def _precedence(offer: Offer) -> tuple[datetime | None, Decimal]:

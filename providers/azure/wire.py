@@ -51,7 +51,7 @@ class Meter(BaseModel):
     effective_start_date: Instant
     effective_end_date: Instant | None = None
     reservation_term: str | None = None
-    savings_plan: tuple[Rate, ...] | None = None
+    savings_plan: tuple[Row[Rate], ...] | None = None
 
 
 class Page(BaseModel):

@@ -153,11 +153,19 @@ def test_savings_plan_that_cannot_be_used_leaves_the_on_demand_price(specs: Spec
         {"retailPrice": 60.0, "term": "7 Years"},
         {"retailPrice": 60.0, "term": ""},
         {"retailPrice": 0.0, "term": "1 Year"},
+        {"retailPrice": None, "term": "1 Year"},
+        {"unitPrice": 60.0, "term": "3 Years"},
     ]
     results = read(specs, {**ROW, "savingsPlan": plans})
     assert [one.price_kind for one in results if isinstance(one, Offer)] == ["on_demand"]
     reasons = [one.reason for one in results if isinstance(one, Rejection)]
-    assert reasons == ["unknown_term", "unknown_term", "no_price"]
+    assert reasons == [
+        "unknown_term",
+        "unknown_term",
+        "no_price",
+        "unreadable_row",
+        "missing_field",
+    ]
 
 
 def test_savings_plan_on_a_spot_row_is_no_discount_on_spot(specs: Specs) -> None:
