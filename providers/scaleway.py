@@ -134,14 +134,19 @@ class Scaleway:
     def _zone(self, http: httpx.Client, zone: str) -> Iterator[httpx.Response]:
         headers = self._access.header("X-Auth-Token")
         for path in (_AVAILABILITY, _SERVERS):
-            page, seen = 1, 0
+            page, seen = 1, set[str]()
             while True:
                 asked = {"page": str(page), "per_page": str(PAGE_ROWS)}
                 reply = http.get(f"{_ROOT}/{zone}/{path}", params=asked, headers=headers)
                 yield reply
-                rows = len(parse(_Counted, reply).servers)
-                seen += rows
-                if not rows or not _more(reply, rows=rows, seen=seen):
+                rows = parse(_Counted, reply).servers.keys()
+                if rows and rows <= seen:
+                    raise ProviderError(
+                        f"{_ROOT}/{zone}/{path}: page {page} has the rows of an earlier one",
+                        hint="try again; if it stays, the provider's API has changed",
+                    )
+                seen |= rows
+                if not rows or not _more(reply, rows=len(rows), seen=len(seen)):
                     break
                 page += 1
 

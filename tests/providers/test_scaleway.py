@@ -174,6 +174,27 @@ def test_pages_are_asked_for_until_all_rows_are_there(specs: Specs) -> None:
     assert asked == ["availability 1", "availability 2", "servers 1"]
 
 
+@pytest.mark.parametrize("headers", [{}, {"X-Total-Count": str(PAGE_ROWS + 50)}])
+def test_a_page_that_comes_again_is_not_asked_for_for_ever(
+    specs: Specs, headers: dict[str, str]
+) -> None:
+    """Nor are the rows of the pages that did not come taken for gone."""
+    asked: list[str] = []
+    full: JsonValue = {f"t{number}": {"gpu": 0} for number in range(PAGE_ROWS)}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["page"])
+        assert len(asked) < 9, "it is asked for again and again"
+        return httpx.Response(200, json={"servers": full}, headers=headers)
+
+    with (
+        httpx.Client(transport=httpx.MockTransport(answer)) as http,
+        pytest.raises(ProviderError, match=r"fr-par-2.*page 2 has the rows of an earlier one"),
+    ):
+        list(Scaleway(specs, Access(regions=("fr-par-2",))).fetch(http))
+    assert asked == ["1", "2"]
+
+
 @pytest.mark.parametrize(
     ("zone", "region"), [("fr-par-2", "fr-par"), ("fr-par-1", "fr-par"), ("pl-waw-2", "pl-waw")]
 )
