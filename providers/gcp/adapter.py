@@ -12,10 +12,11 @@ Kinds:  on demand; spot; resource commitments of one and three years, by the mon
         no price of them by machine, and Google's pages exclude machines with GPUs from them.
 Quirks: the text names the part and the market, see labels.py. All parts are of one region, one
         market; where one is missing, or has two prices, the machine has none: it is never cheap.
-        A4 and later bill one slice a GPU that has all of the machine in it. SKUs are listed for
-        regions without such machines: the table of where they are sold decides. Some machines
-        have on-demand SKUs and are not sold so. `effectiveTime` is about the time of the call.
-        What can be had, zones and the rate of preemptions need OAuth and a project.
+        A4 and later bill one slice a GPU that has all of the machine in it; so do machines with
+        a part of a G4 card, by eighths, which cost more than the like part of a whole one. SKUs
+        are listed for regions without such machines: the table of where they are sold decides.
+        Some machines have on-demand SKUs and are not sold so. `effectiveTime` is about the time
+        of the call. What can be had, zones and the rate of preemptions need OAuth and a project.
 Assumed: the local disk that comes with A2 Ultra and A3 machines is billed in every market; blocks
         of calendar mode are 1 to 90 days, booked up to 120 days ahead (as documented for TPUs), and
         the names of their core, memory and disk SKUs are formed as those of GPUs; GB200 and GB300

@@ -79,6 +79,7 @@ _GPUS = {
     "a4x max nvidia gb300 (1 gpu slice)": "gb300",
     "rtx 6000 96gb": "rtx-pro-6000",
     "rtx 6000 96gb gpu": "rtx-pro-6000",
+    "1/8 vgpu no lssd": "rtx-pro-6000-eighth",
 }
 
 
@@ -102,7 +103,7 @@ _MARKET_WORDS = re.compile(
     r"|commitment(?: v\d+)?:)\s+"
 )
 _PLACE = re.compile(r"\s(?:attached to|running in|in)\s")
-_CONCERNS = re.compile(r"\b(?:gpu|nvidia|rtx|a2|a3(?:plus|ultra)?|a4x?|g2|g4|n1 predefined)\b")
+_CONCERNS = re.compile(r"\b(?:v?gpu|nvidia|rtx|a2|a3(?:plus|ultra)?|a4x?|g2|g4|n1 predefined)\b")
 _OTHER_PRODUCT = re.compile(
     r"\b(?:custom|extended|sole tenancy|premium|suspended|virtual workstation|overcommit)\b"
 )

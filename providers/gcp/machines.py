@@ -28,13 +28,15 @@ _BYTES_PER_GIB = 2**30
 class Family:
     """Machine types that are billed alike. Without a host, the GPU's price has the whole machine.
 
-    A shared host is one whose cores are sold with several models of GPU.
+    A shared host is one whose cores are sold with several models of GPU. A GPU is billed as so
+    many units of the SKU.
     """
 
     types: re.Pattern[str]
     gpu: str
     host: str | None = None
     shared_host: bool = False
+    units_per_gpu: int = 1
 
 
 FAMILIES = (
@@ -47,6 +49,7 @@ FAMILIES = (
     Family(re.compile(r"a4x-highgpu-\d+g"), "gb200"),
     Family(re.compile(r"a4x-maxgpu-\d+g-metal"), "gb300"),
     Family(re.compile(r"g2-standard-\d+"), "l4", "g2"),
+    Family(re.compile(r"g4-standard-(6|12|24)"), "rtx-pro-6000-eighth", units_per_gpu=8),
     Family(re.compile(r"g4-standard-\d+"), "rtx-pro-6000", "g4"),
     Family(re.compile(r"n1-\S+\+nvidia-tesla-t4x\d+"), "t4", "n1", shared_host=True),
     Family(re.compile(r"n1-\S+\+nvidia-tesla-p4x\d+"), "p4", "n1", shared_host=True),
@@ -113,7 +116,7 @@ def _family(node: NodeFacts) -> Family | None:
 def _needs(node: NodeFacts, family: Family) -> tuple[tuple[Part, Decimal], ...] | None:
     """List the parts with their amounts; None where the table lacks cores or memory."""
     count = Decimal(node.gpu_count.numerator) / node.gpu_count.denominator
-    gpus = (Part(PartKind.GPU, family.gpu), count)
+    gpus = (Part(PartKind.GPU, family.gpu), count * family.units_per_gpu)
     if family.host is None:
         return (gpus,)
     if node.vcpus is None or node.host_memory_gib is None:

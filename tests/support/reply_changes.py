@@ -21,6 +21,7 @@ _GPU = re.compile(
     r"""(?:(?<![a-z0-9])|(?<=\d[x]))        # a word, or what follows a count: 8xH100
     (?: g?[bh]\d{3} | h20 | a\d{2,4}g? | l40s? | [ltp]4 | [vpkm]\d{2,3} | mi\d{2,3}x?
       | rtx[\s_-]*(?:pro[\s_-]*)?[a-z]?\d{4} | gaudi\s?\d? | trainium\d? | inferentia\d?
+      | \d/\d\svgpu                       # all that GCP calls a part of a card
     )(?![0-9])""",
     re.IGNORECASE | re.VERBOSE,
 )

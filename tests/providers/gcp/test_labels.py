@@ -66,6 +66,12 @@ GPU, CORE, RAM = PartKind.GPU, PartKind.CORE, PartKind.RAM
             Part(GPU, "rtx-pro-6000"),
             Market.SPOT,
         ),
+        (
+            "1/8 vGPU no lssd attached to DWS Defined Duration VMs running in Iowa",
+            "OnDemand",
+            Part(GPU, "rtx-pro-6000-eighth"),
+            Market.FLEX_START,
+        ),
     ],
 )
 def test_text_and_usage_type_name_a_part_and_a_market(
@@ -111,6 +117,7 @@ def test_the_h100_of_a3_mega_goes_by_three_names(name: str) -> None:
         ("Nvidia L4 Virtual Workstation GPU running in Iowa", "OnDemand", "other_product"),
         ("Committed Use A2 Cpu Premium in Americas", "CmtCudPremium", "other_product"),
         ("Nvidia Tesla K80 GPU running in Americas", "OnDemand", "unknown_part"),
+        ("1/8 vGPU with lssd running in Iowa", "OnDemand", "unknown_part"),
         ("A5 Nvidia R100 (1 gpu slice) running in Americas", "OnDemand", "unknown_part"),
         ("Reserved Nvidia H100 80GB GPU in Americas", "OnDemand", "reservation_placeholder"),
         ("Nvidia L4 GPU running in Americas", "Promotional", "unknown_usage_type"),

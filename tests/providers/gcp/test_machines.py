@@ -1,7 +1,5 @@
 """The machine types of the tables: what each is billed for, and the ways in which it is sold."""
 
-from decimal import Decimal
-
 import pytest
 
 from broker.specs.load import Specs
@@ -45,8 +43,20 @@ def test_a_slice_of_a4_has_the_whole_machine_in_it(by_name: dict[str, Machine]) 
     assert dict(by_name["a4x-highgpu-4g"].needs) == {Part(GPU, "gb200"): 4}
 
 
-def test_a_part_of_a_g4_card_is_billed_as_that_part(by_name: dict[str, Machine]) -> None:
-    assert dict(by_name["g4-standard-6"].needs)[Part(GPU, "rtx-pro-6000")] == Decimal("0.125")
+@pytest.mark.parametrize(("machine", "eighths"), [(6, 1), (12, 2), (24, 4)])
+def test_a_part_of_a_g4_card_is_billed_by_eighths_with_their_machine_in_them(
+    by_name: dict[str, Machine], machine: int, eighths: int
+) -> None:
+    needs = dict(by_name[f"g4-standard-{machine}"].needs)
+    assert needs == {Part(GPU, "rtx-pro-6000-eighth"): eighths}
+
+
+def test_a_whole_g4_card_is_billed_beside_its_machine(by_name: dict[str, Machine]) -> None:
+    assert dict(by_name["g4-standard-96"].needs) == {
+        Part(GPU, "rtx-pro-6000"): 2,
+        Part(CORE, "g4"): 96,
+        Part(RAM, "g4"): 360,
+    }
 
 
 def test_the_name_of_an_n1_machine_has_its_gpus(by_name: dict[str, Machine]) -> None:
