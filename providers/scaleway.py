@@ -14,7 +14,8 @@ Quirks: `servers` is a map of types by name; the name of a type has its GPUs bef
        refused, as is one at its `end_of_service`. The boot volume and a public IPv4 address cost
        extra, and are in no price of the catalog.
 Assumed: the zones of ZONES are the ones with GPUs (seen 2026-10-01); the setting `regions`, a list
-       of zones, overrides them. A type that the list of stock does not name may be had.
+       of zones or of regions that have some of these, overrides them. A type that the list of
+       stock does not name may be had.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -96,7 +97,8 @@ class Scaleway:
 
     def __init__(self, specs: Specs, access: Access) -> None:
         self._specs = specs
-        self._zones = access.regions or ZONES
+        named = (zone for one in access.regions for zone in _zones_of(one))
+        self._zones = tuple(dict.fromkeys(named)) or ZONES
         self._access = access
 
     def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
@@ -231,6 +233,11 @@ def _more(reply: httpx.Response, *, rows: int, seen: int) -> bool:
 
 def _zone_of(reply: httpx.Response) -> str:
     return reply.request.url.path.split("/zones/")[1].split("/")[0]
+
+
+def _zones_of(name: str) -> tuple[str, ...]:
+    """Give the zones of a region with GPUs; any other name is that of a zone."""
+    return tuple(zone for zone in ZONES if _region(zone) == name) or (name,)
 
 
 def _region(zone: str) -> str:

@@ -226,11 +226,21 @@ def test_a_provider_without_any_zone_has_failed(specs: Specs) -> None:
         list(cloud.fetch(http))
 
 
-def test_the_setting_names_the_zones(specs: Specs) -> None:
-    cloud, transport = Scaleway(specs, Access(regions=("pl-waw-2",))), RecordedTransport("scaleway")
+@pytest.mark.parametrize(
+    ("named", "zones"),
+    [
+        (("pl-waw-2",), {"pl-waw-2"}),
+        (("fr-par",), {"fr-par-1", "fr-par-2"}),
+        (("fr-par-2", "fr-par"), {"fr-par-1", "fr-par-2"}),
+    ],
+)
+def test_the_setting_names_zones_or_whole_regions(
+    specs: Specs, named: tuple[str, ...], zones: set[str]
+) -> None:
+    cloud, transport = Scaleway(specs, Access(regions=named)), RecordedTransport("scaleway")
     with httpx.Client(transport=transport) as http:
         found = list(cloud.offers_in(replies_only(cloud.fetch(http), [])))
-    assert {row.place.zone for row in found if isinstance(row, Offer)} == {"pl-waw-2"}
+    assert {row.place.zone for row in found if isinstance(row, Offer)} == zones
 
 
 def test_a_key_is_sent_in_a_header_of_its_own_and_none_is_needed(specs: Specs) -> None:
