@@ -251,14 +251,17 @@ def _status_error(reply: httpx.Response, request: httpx.Request, secrets: Secret
     excerpt = _excerpt(reply, request, secrets)
     status = f"{reply.status_code} {reply.reason_phrase}".strip()
     said = f": {excerpt}" if excerpt else ""
-    hint = _hint(reply, excerpt)
+    hint = _hint(reply, request, excerpt)
     failure = ProviderError(f"{_address(request)} answered {status}{said}", hint=hint)
     return secrets.blotted(failure)
 
 
-def _hint(reply: httpx.Response, excerpt: str) -> str:
+def _hint(reply: httpx.Response, request: httpx.Request, excerpt: str) -> str:
     if reply.status_code in (401, 403) or _OF_A_KEY.search(excerpt):
-        return "check the provider's API key (gpubroker reads it from GPUBROKER_<PROVIDER>_API_KEY)"
+        of_a_key = "the provider's API key (gpubroker reads it from GPUBROKER_<PROVIDER>_API_KEY)"
+        if any(_secrets(request)):
+            return f"check {of_a_key}"
+        return f"give {of_a_key}; one that needs none may be refused by a proxy or firewall"
     if reply.status_code == 429:  # noqa: PLR2004 - the status is its own name
         wait = _retry_after(reply)
         after = f"{wait} seconds" if wait.isdecimal() else wait or "some minutes"

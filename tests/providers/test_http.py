@@ -161,7 +161,15 @@ def test_a_refused_key_points_to_the_setting_and_is_not_shown() -> None:
     assert "bad key" in str(error.value)
     assert "s3cr3t" not in f"{error.value} {error.value.hint}"
     assert "hidden" not in f"{error.value} {error.value.hint}"
+    assert error.value.hint.startswith("check the provider's API key")
     assert "API_KEY" in error.value.hint
+
+
+def test_a_refusal_of_what_needs_no_key_does_not_send_the_user_to_check_one() -> None:
+    with client(Answers(httpx.Response(403))) as http, pytest.raises(ProviderError) as error:
+        http.get(URL)
+    assert not error.value.hint.startswith("check")
+    assert "proxy or firewall" in error.value.hint
 
 
 def test_a_long_error_page_is_cut() -> None:
