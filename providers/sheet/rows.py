@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from broker.domain.offer import Fabric, Link, Payment, PriceKind
+from broker.domain.quantities import HOURS_PER_MONTH
 from providers.sheet import cells
 from providers.sheet.cells import Row
 from providers.sheet.columns import ALIASES, DOCUMENTED
@@ -59,6 +60,9 @@ class SheetKind(StrEnum):
 
 
 _WITHOUT_TERM = (SheetKind.ON_DEMAND, SheetKind.SPOT, SheetKind.OWNED)
+_NOT_UPFRONT = (Payment.NO_UPFRONT, Payment.MONTHLY)
+_SAME = Decimal("0.01")
+"""Share by which two figures of one amount may differ: sources round prices to the cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +246,7 @@ def _single_price(row: Row, amount: Decimal, upfront: Decimal) -> StatedPrice:
         raise row.error(
             "term_months", f"is no part of {kind}", hint="reserved and contract have a term"
         )
-    return StatedPrice(
+    stated = StatedPrice(
         column="price",
         kind=PriceKind.RESERVED if kind is SheetKind.CUD else PriceKind(str(kind)),
         amount=amount,
@@ -251,6 +255,31 @@ def _single_price(row: Row, amount: Decimal, upfront: Decimal) -> StatedPrice:
         term_months=term_months,
         payment=cells.choice(row, "payment", Payment),
     )
+    return _paid_once(row, stated)
+
+
+def _paid_once(row: Row, stated: StatedPrice) -> StatedPrice:
+    """See that amounts fit their payment option; what is all paid upfront is due by no hour.
+
+    Sources state such a price by the hour as well, or alone: the same money, spread over the term.
+    """
+    if stated.payment in _NOT_UPFRONT and stated.upfront:
+        raise row.error(
+            "payment",
+            f"is beside an upfront payment of {stated.upfront}",
+            hint="say partial_upfront or all_upfront, or leave upfront empty",
+        )
+    is_all_upfront = stated.payment is Payment.ALL_UPFRONT and stated.term_months is not None
+    if not (is_all_upfront and stated.amount):
+        return stated
+    whole = stated.amount * HOURS_PER_MONTH * (stated.term_months or 0)
+    if stated.upfront and abs(whole - stated.upfront) > _SAME * stated.upfront:
+        raise row.error(
+            "price",
+            f"an hour comes to {whole} over the term, all_upfront is {stated.upfront}",
+            hint="leave price empty where all is paid upfront, or say partial_upfront",
+        )
+    return replace(stated, amount=Decimal(0), upfront=stated.upfront or whole)
 
 
 def _currency(row: Row) -> str:

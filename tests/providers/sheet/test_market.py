@@ -73,3 +73,6 @@ def test_recorded_commitments_are_read(specs: Specs) -> None:
     assert kinds[PriceKind.RESERVED] > 1000
     assert kinds[PriceKind.SAVINGS_PLAN] > 0
     assert kinds[PriceKind.CAPACITY_BLOCK] == 0
+    costs = {offer.key: offer.effective_usd_per_hour for offer in reading.offers}
+    year = "azure/Standard_ND96isr_H100_v5/eastus@reserved-12m-all_upfront"
+    assert round(costs[year], 4) == Decimal("62.9248")  # its row has that and 551221 upfront

@@ -36,6 +36,33 @@ def test_all_upfront_needs_no_hourly_price(sheets: Sheets) -> None:
     assert offer.quote.amount == 87600
 
 
+@pytest.mark.parametrize(("hourly", "upfront"), [("10", "87600"), ("9.99", "87600"), ("10", "")])
+def test_what_is_all_paid_upfront_is_not_charged_by_the_hour_too(
+    sheets: Sheets, hourly: str, upfront: str
+) -> None:
+    """A price by the hour beside it, as trackers have it, is the same money over the term."""
+    row = f"nebula,n1,H100-SXM,8,a,{hourly},USD,reserved,12,all_upfront,{upfront},,2026-11-01,"
+    offer = only(sheets.quoted(row))
+    assert offer.commitment is not None
+    assert (offer.usd_per_hour, offer.commitment.upfront_usd) == (0, 87600)
+
+
+@pytest.mark.parametrize(
+    ("terms", "column"),
+    [
+        ("20,USD,reserved,12,all_upfront,87600", "column price"),
+        ("10,USD,reserved,12,no_upfront,100", "column payment"),
+        ("10,USD,contract,12,monthly,100", "column payment"),
+    ],
+)
+def test_amounts_that_do_not_fit_their_payment_option_are_an_error(
+    sheets: Sheets, terms: str, column: str
+) -> None:
+    error = sheets.error(f"{QUOTED}\nnebula,n1,H100-SXM,8,a,{terms},,2026-11-01,")
+    assert column in str(error)
+    assert "upfront" in error.hint
+
+
 def test_a_payment_option_that_is_not_stated_is_assumed_aloud(sheets: Sheets) -> None:
     offer = only(sheets.quoted("nebula,n1,H100-SXM,8,a,10,USD,contract,12,,,,2026-11-01,"))
     assert offer.commitment is not None
