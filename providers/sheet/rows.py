@@ -283,7 +283,15 @@ def _paid_once(row: Row, stated: StatedPrice) -> StatedPrice:
 
 
 def _currency(row: Row) -> str:
-    of_header = row.currency("price") or row.currency("upfront")
+    """Name the one currency of a row's amounts, which the headers of filled cells may carry."""
+    of_headers = {row.currency(name) for name in ("price", "upfront") if row.text(name)} - {None}
+    if len(of_headers) > 1:
+        raise row.error(
+            "upfront",
+            f"is in {row.currency('upfront')}, the price in {row.currency('price')}",
+            hint="convert one of them: the amounts of a row are in one currency",
+        )
+    of_header = next(iter(of_headers), None)
     text = row.text("currency").upper()
     if of_header and text and of_header != text:
         raise row.error(

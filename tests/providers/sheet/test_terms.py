@@ -109,6 +109,20 @@ def test_the_currency_may_stand_in_the_name_of_the_column(sheets: Sheets) -> Non
     assert (on_demand.quote.currency, spot.quote.currency) == ("EUR", "USD")
 
 
+def test_an_upfront_payment_in_another_currency_than_the_price_is_an_error(sheets: Sheets) -> None:
+    header = "provider,instance_type,gpu_name,gpu_count,region,hourly_eur,upfront_usd,price_kind"
+    row = "nebula,n1,H100-SXM,8,a,10,10000,reserved,12,2026-11-01"
+    error = sheets.error(f"{header},term_months,observed_on\n{row}")
+    assert "column upfront_usd: '10000' is in USD, the price in EUR" in str(error)
+
+
+def test_an_empty_column_has_no_currency(sheets: Sheets) -> None:
+    header = "provider,instance_type,gpu_name,gpu_count,region,price,currency,upfront_usd"
+    row = "nebula,n1,H100-SXM,8,a,10,EUR,,on_demand,2026-11-01"
+    offer = only(sheets.read(f"{header},price_kind,observed_on\n{row}"))
+    assert offer.quote.currency == "EUR"
+
+
 def test_a_currency_without_a_rate_is_an_error_that_names_it(sheets: Sheets) -> None:
     error = sheets.error(f"{QUOTED}\nnebula,n1,H100-SXM,8,a,20,XXX,on_demand,,,,,2026-11-01,")
     assert "row 2" in str(error)
