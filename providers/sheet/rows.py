@@ -226,11 +226,30 @@ def _prices(row: Row) -> Iterator[StatedPrice]:
             raise row.error(
                 "price", "is a second price", hint="fill price, or on_demand and spot, not both"
             )
+        _without_terms(row)
         for name, value in listed:
             if value is not None:
                 yield StatedPrice(name, PriceKind(name), value, row.currency(name) or "USD")
     elif single is not None or upfront:
         yield _single_price(row, single or Decimal(0), upfront or Decimal(0))
+
+
+def _without_terms(row: Row) -> None:
+    """See that nothing beside a price on demand or on spot says that it is bought another way."""
+    kind = cells.choice(row, "price_kind", SheetKind)
+    says_otherwise = {
+        "price_kind": kind not in (None, SheetKind.ON_DEMAND, SheetKind.SPOT),
+        "term_months": bool(row.text("term_months")),
+        "payment": bool(row.text("payment")),
+        "upfront": bool(cells.amount(row, "upfront")),
+    }
+    wrong = next((name for name, is_said in says_otherwise.items() if is_said), None)
+    if wrong is not None:
+        raise row.error(
+            wrong,
+            "is beside a price on demand or on spot",
+            hint="fill price (or hourly_usd) with price_kind for what is bought on other terms",
+        )
 
 
 def _single_price(row: Row, amount: Decimal, upfront: Decimal) -> StatedPrice:

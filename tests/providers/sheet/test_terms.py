@@ -63,6 +63,19 @@ def test_amounts_that_do_not_fit_their_payment_option_are_an_error(
     assert "upfront" in error.hint
 
 
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [("price_kind", "reserved"), ("term_months", "12"), ("payment", "monthly"), ("upfront", "9")],
+)
+def test_terms_beside_a_price_on_demand_are_an_error(
+    sheets: Sheets, column: str, cell: str
+) -> None:
+    header = f"provider,instance_type,gpu_name,gpu_count,region,on_demand_usd_h,{column}"
+    row = f"nebula,n1,H100-SXM,8,a,20,{cell},2026-11-01"
+    error = sheets.error(f"{header},observed_on\n{row}")
+    assert f"column {column}: {cell!r} is beside a price on demand or on spot" in str(error)
+
+
 def test_a_payment_option_that_is_not_stated_is_assumed_aloud(sheets: Sheets) -> None:
     offer = only(sheets.quoted("nebula,n1,H100-SXM,8,a,10,USD,contract,12,,,,2026-11-01,"))
     assert offer.commitment is not None
