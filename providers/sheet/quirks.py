@@ -140,7 +140,8 @@ def _refuse_spot(row: SheetRow, price: StatedPrice) -> Refused | None:
         detail = f"{price.amount} was joined from a file without a date; spot moves every month"
         return Refused(Reason.UNDATED_SPOT, detail)
     for other in row.prices:
-        if other.kind is PriceKind.ON_DEMAND and 0 < other.amount <= price.amount:
+        is_twin = other.kind is PriceKind.ON_DEMAND and other.currency == price.currency
+        if is_twin and 0 < other.amount <= price.amount:
             detail = f"spot {price.amount}, on demand {other.amount}"
             return Refused(Reason.SPOT_NOT_BELOW_ON_DEMAND, detail)
     return None

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from sheets import Sheets, only, reasons
+from sheets import LISTED, Sheets, only, reasons
 
 from broker.domain.offer import Evidence, PriceKind
 from providers.sheet.reasons import Reason
@@ -64,6 +64,19 @@ def test_a_spot_price_of_zero_leaves_the_on_demand_price(sheets: Sheets) -> None
 def test_spot_that_is_no_cheaper_leaves_the_on_demand_price(sheets: Sheets, spot: str) -> None:
     reading = sheets.listed(f"nebula,n1,H100-SXM,8,,lulea-1,,16,{spot},,2026-11-01,,")
     assert only(reading).price_kind is PriceKind.ON_DEMAND
+    assert reasons(reading) == [Reason.SPOT_NOT_BELOW_ON_DEMAND]
+
+
+def test_prices_in_two_currencies_are_compared_in_dollars(sheets: Sheets) -> None:
+    header = LISTED.replace("on_demand_usd_h", "on_demand_eur_h")
+    below, above = (f"nebula,n{n},H100-SXM,8,,a,,19,{usd}" for n, usd in ((1, "20"), (2, "30")))
+    reading = sheets.read(f"{header}\n{below},,2026-10-01,,\n{above},,2026-10-01,,")
+    kinds = [(offer.instance_type, offer.price_kind) for offer in reading.offers]
+    assert kinds == [
+        ("n1", PriceKind.ON_DEMAND),
+        ("n1", PriceKind.SPOT),  # 19 euros are more than 20 dollars
+        ("n2", PriceKind.ON_DEMAND),
+    ]
     assert reasons(reading) == [Reason.SPOT_NOT_BELOW_ON_DEMAND]
 
 
