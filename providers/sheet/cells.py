@@ -139,6 +139,8 @@ def gpu_count(row: Row, name: str) -> Fraction | None:
     value = Fraction(text)
     if value.denominator > _FINEST_SLICE:  # 0.167 is a sixth
         value = value.limit_denominator(_FINEST_SLICE)
+    if value > 1 and value.denominator > 1:
+        raise row.error(name, "is no count", hint="a node has whole GPUs, or a part of one: 8, 1/6")
     return value or None
 
 

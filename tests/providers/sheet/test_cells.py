@@ -69,6 +69,8 @@ def test_a_sheet_without_any_date_says_how_to_give_one(sheets: Sheets) -> None:
         (("count", "-8"), "column gpu_count: '-8' is no count", "1/6"),
         (("count", "1/0"), "column gpu_count: '1/0' is no count", "1/6"),
         (("count", "1000000"), "column gpu_count: '1000000' is no count", "1/6"),
+        (("count", "8.5"), "column gpu_count: '8.5' is no count", "whole GPUs"),
+        (("count", "3/2"), "column gpu_count: '3/2' is no count", "whole GPUs"),
         (("date", "9999-12-31T23:00-14:00"), "-14:00' is no date", "2026-12-01"),
         (("date", "yesterday"), "column commit_or_date: 'yesterday' is no date", "2026-12-01"),
         (("date", "2026-13"), "column commit_or_date: '2026-13' is no date", "2026-12-01"),
