@@ -61,7 +61,7 @@ def build_hardware(gpu: GpuModel, facts: NodeFacts | None, stated: Stated) -> Ha
         gpu_count=stated.gpu_count,
         link=link,
         link_gb_per_s=link_gb_per_s(gpu, link, stated.gpu_count),
-        link_domain_gpus=_domain(gpu, link, stated.gpu_count),
+        link_domain_gpus=link_domain_gpus(gpu, link, stated.gpu_count),
         fabric=facts.fabric if facts else Fabric.UNKNOWN,
         fabric_gbit_per_s=facts.fabric_gbit_per_s if facts else None,
     )
@@ -91,6 +91,17 @@ def link_gb_per_s(gpu: GpuModel, link: Link, gpu_count: Fraction) -> float | Non
     return gpu.link_gb_per_s
 
 
+def link_domain_gpus(gpu: GpuModel, link: Link, gpu_count: Fraction) -> int | None:
+    """Give how many GPUs the link joins, those of other nodes of a rack too; None for PCIe."""
+    if link is Link.SINGLE:
+        return 1
+    if link is Link.NVLINK_BRIDGE and gpu.form != "SXM":
+        return _PAIR_GPUS
+    if link not in _SWITCHED:
+        return None
+    return _RACK_GPUS if gpu.form == "NVL72" else int(gpu_count)
+
+
 def _link(gpu: GpuModel, facts: NodeFacts | None, gpu_count: Fraction) -> Link:
     if gpu_count <= 1:
         return Link.SINGLE
@@ -108,16 +119,6 @@ def _datasheet_link(gpu: GpuModel, gpu_count: Fraction) -> Link:
     if gpu.form in ("PCIe", "NVL"):  # whether a cloud fits the bridge is not known
         return Link.PCIE
     return Link.XGMI if (gpu.form, gpu.vendor) == ("OAM", "AMD") else Link.UNKNOWN
-
-
-def _domain(gpu: GpuModel, link: Link, gpu_count: Fraction) -> int | None:
-    if link is Link.SINGLE:
-        return 1
-    if link is Link.NVLINK_BRIDGE and gpu.form != "SXM":
-        return _PAIR_GPUS
-    if link not in _SWITCHED:
-        return None
-    return _RACK_GPUS if gpu.form == "NVL72" else int(gpu_count)
 
 
 def _memory_gib(gpu: GpuModel, facts: NodeFacts | None, gpu_count: Fraction) -> float:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from broker.domain.gpu import GpuModel
 from broker.domain.offer import Fabric, Hardware, Link, Virtualization
 from broker.specs.load import NodeFacts, Specs, Unresolved
-from broker.specs.nodes import link_gb_per_s
+from broker.specs.nodes import link_domain_gpus, link_gb_per_s
 from providers.sheet.reasons import Reason, Refused
 from providers.sheet.rows import StatedMachine
 
@@ -122,10 +122,9 @@ def _link_figures(gpu: GpuModel, link: Link, count: Fraction) -> dict[str, float
     """Give the datasheet's figures of a link that a row states for its own machine."""
     if link not in _LINKED:
         return {"link_gb_per_s": None, "link_domain_gpus": None}
-    pairs = link is Link.NVLINK_BRIDGE and gpu.form != "SXM"  # one bridge joins two cards
     return {
         "link_gb_per_s": link_gb_per_s(gpu, link, count),
-        "link_domain_gpus": 2 if pairs else int(count),
+        "link_domain_gpus": link_domain_gpus(gpu, link, count),
     }
 
 

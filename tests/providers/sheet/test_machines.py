@@ -97,3 +97,11 @@ def test_a_stated_bridge_joins_pairs_of_cards(sheets: Sheets) -> None:
     assert (shape.link, shape.link_domain_gpus) == (Link.NVLINK_BRIDGE, 2)
     assert shape.link_gb_per_s == 300  # 600 GB/s both ways by the datasheet
     assert reasons(reading) == [Reason.CONTRADICTS_KNOWN_MODEL]
+
+
+def test_a_stated_link_joins_the_rack_that_its_gpus_are_made_for(sheets: Sheets) -> None:
+    header = "provider,instance_type,gpu_name,gpu_count,link,on_demand_usd_h,observed_on"
+    rows = (f"own,n{n},GB200,4,{link},40,2026-11-01" for n, link in ((1, ""), (2, "nvswitch")))
+    unsaid, stated = sheets.read("\n".join((header, *rows))).offers
+    assert stated.hardware.shape == unsaid.hardware.shape
+    assert stated.hardware.shape.link_domain_gpus == 72
