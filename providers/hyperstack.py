@@ -151,7 +151,9 @@ class Hyperstack:
                 yield self._rejection("a rate", rate.reason, rate.detail)
             else:
                 rates[rate.name] = rate
-        counts = _counts(stock[0]) if stock else None
+        counts = None
+        with suppress(ProviderError):  # as above: what cannot be read was not sent
+            counts = _counts(stock[0]) if stock else None
         for group in parse(_Flavors, flavors).data:
             if isinstance(group, Unreadable):
                 yield self._rejection("a group of flavors", group.reason, group.detail)
@@ -227,7 +229,7 @@ class Hyperstack:
 
 
 def _counts(reply: httpx.Response) -> _Counts:
-    """Read the stock; what cannot be read of it is not known."""
+    """Read the stock; a row that cannot be read is not known."""
     return {
         (region.region, model.model): model
         for region in parse(_Stocks, reply).stocks

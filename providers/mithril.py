@@ -24,6 +24,7 @@ from functools import partial
 import httpx
 from pydantic import BaseModel, RootModel
 
+from broker.domain.errors import ProviderError
 from broker.domain.offer import (
     Billing,
     Block,
@@ -41,7 +42,7 @@ from providers.kit.access import API_KEY, Access
 from providers.kit.adapter import provenance
 from providers.kit.gpus import gpu_of
 from providers.kit.parse import Row, Unreadable, parse
-from providers.kit.parts import Missing, or_missing, unless_all_missing
+from providers.kit.parts import Missing, mark_unreadable, or_missing, unless_all_missing
 
 API = "https://api.mithril.ai/v2"
 SPOT_NOTICE_S = 300.0
@@ -187,7 +188,11 @@ class Mithril:
             yield self._rejection(f"{fid} in {region}", "unknown_instance_type", "see the types")
             return
         row, hardware = types[fid]
-        prices = parse(_Prices, page)
+        try:
+            prices = parse(_Prices, page)
+        except ProviderError as failure:  # that region is missing, and no more
+            mark_unreadable(page, failure)
+            return
         free = prices.available_capacity
         sold = _Sold(
             name=row.name,

@@ -11,6 +11,7 @@ from functools import partial
 
 import httpx
 
+from broker.domain.errors import ProviderError
 from broker.domain.offer import (
     UNKNOWN_REGION,
     Commitment,
@@ -30,7 +31,7 @@ from providers.kit.adapter import provenance
 from providers.kit.currency import Rates, in_usd
 from providers.kit.gpus import gpu_of
 from providers.kit.parse import Unreadable, parse
-from providers.kit.parts import Missing, or_missing
+from providers.kit.parts import Missing, mark_unreadable, or_missing
 from providers.verda.wire import Periods, Places, Token, Type, Types
 
 API = "https://api.verda.com/v1"
@@ -108,15 +109,17 @@ class Verda:
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
         """Make an offer of each way to buy a GPU type in each place that has it."""
-        types, *others = replies
+        pages = iter(replies)
+        types = next(pages, None)
+        if types is None:
+            return
         terms: list[_Term] = []
         places: dict[bool, _ByType] = {}
-        for reply in others:
-            if reply.request.url.path == httpx.URL(PERIODS).path:
-                yield from self._read_terms(reply, terms)
-            else:
-                is_spot = reply.request.url.params["is_spot"] == "true"
-                places[is_spot] = yield from self._read_places(reply)
+        for reply in pages:
+            try:
+                yield from self._read_beside(reply, terms, places)
+            except ProviderError as failure:  # that list is missing, and no more
+                mark_unreadable(reply, failure)
         market = _Market(tuple(terms), firm=places.get(False), spot=places.get(True))
         for row in parse(Types, types).root:
             if isinstance(row, Unreadable):
@@ -136,6 +139,16 @@ class Verda:
         }
         token = parse(Token, http.post(TOKEN, json=body)).access_token
         return {"Authorization": f"Bearer {token}"}
+
+    def _read_beside(
+        self, reply: httpx.Response, terms: list[_Term], places: dict[bool, _ByType]
+    ) -> Iterator[Rejection]:
+        """Add what a list beside the types says to `terms` or to `places`."""
+        if reply.request.url.path == httpx.URL(PERIODS).path:
+            yield from self._read_terms(reply, terms)
+        else:
+            is_spot = reply.request.url.params["is_spot"] == "true"
+            places[is_spot] = yield from self._read_places(reply)
 
     def _read_terms(self, reply: httpx.Response, terms: list[_Term]) -> Iterator[Rejection]:
         """Add the terms that are sold to `terms`."""

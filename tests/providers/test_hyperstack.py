@@ -195,8 +195,14 @@ def test_the_stock_of_another_region_is_not_this_ones(specs: Specs) -> None:
     assert recorded(specs)["n3-RTX-A6000x1/CANADA-1"].stock is None
 
 
-def test_without_the_stock_list_each_offer_says_so(specs: Specs) -> None:
-    found = recorded(specs, stocks=None)
+def no_list(body: JsonValue) -> None:
+    assert isinstance(body, dict)
+    body["stocks"] = "maintenance"
+
+
+@pytest.mark.parametrize("change", [None, no_list])
+def test_without_the_stock_list_each_offer_says_so(specs: Specs, change: Change | None) -> None:
+    found = recorded(specs, stocks=change)
     assert "n3-H100x8/CANADA-1" in found
     for one in found.values():
         assert one.stock is None

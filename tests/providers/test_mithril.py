@@ -6,7 +6,7 @@ from decimal import Decimal
 import httpx
 import pytest
 from pydantic import JsonValue
-from reply_changes import Altered, Record, json_change
+from reply_changes import Altered, Record, changed, json_change
 
 from broker.domain.errors import ProviderError
 from broker.domain.offer import Fabric, Offer, PriceKind, Rejection
@@ -168,13 +168,18 @@ def test_a_type_without_gpus_and_an_auction_without_a_type_are_told(specs: Specs
     assert found["it_gone in us-central1-b"] == "unknown_instance_type"
 
 
-def test_an_auction_that_does_not_answer_is_missing_and_the_others_are_there(specs: Specs) -> None:
+@pytest.mark.parametrize("body", [None, "<html>maintenance</html>"])
+def test_an_auction_that_does_not_answer_is_missing_and_the_others_are_there(
+    specs: Specs, body: str | None
+) -> None:
     inner = RecordedTransport("mithril")
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.params.get("region") == "us-central2-b":
+        if request.url.params.get("region") != "us-central2-b":
+            return inner.handle_request(request)
+        if body is None:
             raise ProviderError("no reply", hint="try again")
-        return inner.handle_request(request)
+        return changed(inner.handle_request(request), lambda _: body.encode())
 
     cloud = Mithril(specs, Access())
     missing: list[Missing] = []

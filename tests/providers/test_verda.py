@@ -7,6 +7,7 @@ import httpx
 import pytest
 from pydantic import JsonValue, SecretStr
 from reply_changes import Altered, Record, json_change
+from reply_changes import changed as altered
 
 from broker.domain.errors import ProviderError
 from broker.domain.offer import UNKNOWN_REGION, Offer, Payment, PriceKind, Rejection, Virtualization
@@ -236,15 +237,35 @@ def test_a_term_in_years_is_one_in_months(specs: Specs) -> None:
     assert rows(specs, edit) == rows(specs)
 
 
-def test_without_the_long_terms_the_other_kinds_are_there(specs: Specs) -> None:
-    found, missing = _run(specs, Without(PERIODS), Access())
+class Garbled(httpx.BaseTransport):
+    """Answers from recordings, but for one URL, whose body is no JSON."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._inner = RecordedTransport("verda")
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        reply = self._inner.handle_request(request)
+        if not str(request.url).startswith(self._url):
+            return reply
+        return altered(reply, lambda _: b"<html>maintenance</html>")
+
+
+@pytest.mark.parametrize("failing", [Without, Garbled])
+def test_without_the_long_terms_the_other_kinds_are_there(
+    specs: Specs, failing: Callable[[str], httpx.BaseTransport]
+) -> None:
+    found, missing = _run(specs, failing(PERIODS), Access())
     kinds = {one.price_kind for one in found if isinstance(one, Offer)}
     assert kinds == {PriceKind.ON_DEMAND, PriceKind.SPOT}
     assert [one.price_kinds for one in missing] == [(PriceKind.RESERVED,)]
 
 
-def test_without_the_places_an_offer_is_shown_and_cannot_be_planned_with(specs: Specs) -> None:
-    found, missing = _run(specs, Without(PLACES), Access())
+@pytest.mark.parametrize("failing", [Without, Garbled])
+def test_without_the_places_an_offer_is_shown_and_cannot_be_planned_with(
+    specs: Specs, failing: Callable[[str], httpx.BaseTransport]
+) -> None:
+    found, missing = _run(specs, failing(PLACES), Access())
     offers = [one for one in found if isinstance(one, Offer)]
     assert offers
     assert {one.place.region for one in offers} == {UNKNOWN_REGION}
