@@ -49,6 +49,8 @@ URL = "https://api.shadeform.ai/v1/instances/types"
 _CENTS = Decimal("0.01")
 _ANYWHERE = "any"
 _SXM = re.compile(r"sxm\d?", re.IGNORECASE)
+_CODE = re.compile(r"[A-Z]{2,3}")
+"""Of a country, with which most display names begin; the others end with its name."""
 _DEPLOYED = {
     "vm": Virtualization.VM,
     "container": Virtualization.CONTAINER,
@@ -222,6 +224,8 @@ def _spellings(row: _Type) -> Iterator[str]:
 
 
 def _words(display_name: str) -> str:
-    """Write "US, Wichita, KS" as places are read, the country last and the state first."""
+    """Write "US, Wichita, KS" and "Des Moines, USA" as places are read: state, then country."""
     parts = [part.strip() for part in display_name.split(",") if part.strip()]
-    return f"{parts[-1]}, {parts[0]}" if len(parts) > 1 else "".join(parts)
+    if len(parts) > 1 and _CODE.fullmatch(parts[0]):
+        return f"{parts[-1]}, {parts[0]}"
+    return ", ".join(parts[-2:])

@@ -255,6 +255,19 @@ def test_a_region_in_no_table_lies_where_its_display_name_says(specs: Specs) -> 
     assert norway.place.country == "NO"
 
 
+@pytest.mark.parametrize(
+    ("display_name", "country", "latitude_deg"),
+    [("Oslo, Norway", "NO", 59.9), ("Topeka, KS, USA", "US", 38.5), ("Augusta, USA", "US", 39.8)],
+)
+def test_a_display_name_may_end_with_the_country(
+    specs: Specs, display_name: str, country: str, latitude_deg: float
+) -> None:
+    new = at("somewhere-3", display_name=display_name)
+    (offer,) = offers(only(specs, "denvr_Gaudi2x8", entries(new)))
+    assert offer.place.country == country
+    assert offer.place.latitude_deg == pytest.approx(latitude_deg, abs=1)
+
+
 def test_an_entry_that_cannot_be_read_leaves_its_neighbours(specs: Specs) -> None:
     broken: Record = {"region": "dulles-usa-1", "available": "perhaps"}
     bad, good = only(specs, "denvr_Gaudi2x8", entries(broken, at("houston-usa-1")))
