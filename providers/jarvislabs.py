@@ -108,6 +108,8 @@ class _Sale:
     kind: PriceKind
     price: Decimal
     free: int
+    pool: int
+    """GPUs that are free in any kind; `free` of them can be had in this one."""
 
 
 class JarvisLabs:
@@ -176,12 +178,7 @@ class JarvisLabs:
         reply: httpx.Response,
     ) -> Iterator[Offer]:
         """Make an offer of each count that one machine can have."""
-        trusted = region not in UNTRUSTED_STOCK
-        limits = Limits(
-            stock_level=None if trusted else "available",
-            stock_pool=f"{self.name}/{region}/{gpu}",
-            stock_gpus=sale.free if trusted else None,
-        )
+        pool = f"{self.name}/{region}/{gpu}"
         largest = min(LARGEST[region], row.num_gpus or 1, sale.free)
         for count in (count for count in GPU_COUNTS if count <= largest):
             quote = unit.model_copy(update={"amount": sale.price * count})
@@ -197,7 +194,7 @@ class JarvisLabs:
                 tier=row.workload_type or "",
                 billing=Billing(step_s=_BILLING_STEP_S),
                 spot=SpotTerms() if sale.kind is PriceKind.SPOT else None,
-                limits=limits,
+                limits=_limits(sale, pool, count, trusted=region not in UNTRUSTED_STOCK),
                 warnings=("disk is billed apart, by the GB and month",),
             )
 
@@ -232,7 +229,8 @@ def _sales(row: _Pool) -> Iterator[_Sale | tuple[str, str]]:
     """Tell how a pool sells, and why not: reason and detail."""
     free = row.effective_num_free_devices
     free = row.num_free_devices if free is None else free
-    yield _sale(PriceKind.ON_DEMAND, row.price_per_hour, free)
+    firm = free or 0
+    yield _sale(PriceKind.ON_DEMAND, row.price_per_hour, free, pool=firm)
     if row.spot_price is None:
         return
     if row.workload_type == "vm":
@@ -240,15 +238,25 @@ def _sales(row: _Pool) -> Iterator[_Sale | tuple[str, str]]:
         yield "not_sold", detail
         return
     free = row.num_free_devices if row.spot_num_free_devices is None else row.spot_num_free_devices
-    yield _sale(PriceKind.SPOT, row.spot_price, free)
+    yield _sale(PriceKind.SPOT, row.spot_price, free, pool=firm)
 
 
-def _sale(kind: PriceKind, price: Decimal | None, free: int | None) -> _Sale | tuple[str, str]:
+def _sale(
+    kind: PriceKind, price: Decimal | None, free: int | None, *, pool: int
+) -> _Sale | tuple[str, str]:
     if price is None or price <= 0:
         return "no_price", f"{kind}: the price is {price}"
     if not free or free < 0:
         return "no_capacity", f"{kind}: {free} are free"
-    return _Sale(kind, price, free)
+    return _Sale(kind, price, free, pool=max(free, pool))
+
+
+def _limits(sale: _Sale, pool: str, count: int, *, trusted: bool) -> Limits:
+    """Count the pool for all kinds alike, as they share it; fewer on spot bound spot alone."""
+    if not trusted:
+        return Limits(stock_level="available", stock_pool=pool)
+    most = sale.free // count if sale.free < sale.pool else None
+    return Limits(stock_pool=pool, stock_gpus=sale.pool, max_nodes=most)
 
 
 def _instance_type(row: _Pool, count: int) -> str:

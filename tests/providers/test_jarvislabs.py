@@ -84,6 +84,16 @@ def test_containers_and_virtual_machines_are_one_pool(specs: Specs) -> None:
     assert machine.hardware.virtualization is Virtualization.VM
 
 
+def test_few_gpus_on_spot_leave_those_on_demand(specs: Specs) -> None:
+    """The two kinds are one pool, of which the fewest that is said counts."""
+    found = by_key(run(specs, lambda pool: pool.update(spot_num_free_devices=2)))
+    firm = found[f"jarvislabs/8x H100/{NOIDA}:container@on_demand"]
+    spot = [found[f"jarvislabs/{count}x H100/{NOIDA}:container@spot"] for count in (1, 2)]
+    assert {one.stock for one in (firm, *spot)} == {(f"jarvislabs/{NOIDA}/H100-SXM", 16)}
+    assert [one.limits.max_nodes for one in (firm, *spot)] == [None, 2, 1]
+    assert f"jarvislabs/4x H100/{NOIDA}:container@spot" not in found
+
+
 def test_two_names_of_one_card_are_two_offers_of_one_gpu(specs: Specs) -> None:
     found = by_key(run(specs))
     assert found[f"jarvislabs/1x RTX PRO 6000/{NOIDA}:vm@on_demand"].hardware.shape.gpu == (
