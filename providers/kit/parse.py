@@ -10,7 +10,8 @@
 A reply that is no JSON, or lacks what holds the rows, is a `ProviderError`. A single row that
 lacks a field or has one of another type is `Unreadable`, and its neighbours stay good.
 Numbers with a point arrive as `Decimal`, digit for digit, never through a float; a field that is
-annotated `float` takes them too. Wire classes are plain `BaseModel`s, neither strict nor frozen.
+annotated `float` takes them too; NaN and Infinity arrive as null. Wire classes are plain
+`BaseModel`s, neither strict nor frozen.
 """
 
 import json
@@ -56,13 +57,18 @@ def parse(model: type[_MODEL], reply: httpx.Response) -> _MODEL:
         ProviderError: the body is no JSON (cut short, an HTML page) or has another shape.
     """
     try:
-        return model.model_validate(json.loads(reply.content, parse_float=Decimal))
+        body = json.loads(reply.content, parse_float=Decimal, parse_constant=_nothing)
+        return model.model_validate(body)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the body"
         raise _unreadable(reply, f"{field}: {problem['msg']}") from error
     except ValueError as error:  # no JSON, or no text at all
         raise _unreadable(reply, str(error)) from error
+
+
+def _nothing(_: str) -> None:
+    """Read NaN and Infinity, which are no JSON and yet sent, as what they say: no value."""
 
 
 def _unreadable(reply: httpx.Response, why: str) -> ProviderError:

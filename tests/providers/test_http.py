@@ -249,6 +249,7 @@ def test_an_error_on_a_streamed_request_is_raised_before_the_first_byte() -> Non
 class _Priced(BaseModel):
     name: str
     usd: Decimal
+    memory_gib: float | None = None
 
 
 class _Reply(BaseModel):
@@ -281,6 +282,13 @@ def test_a_bad_row_is_kept_with_its_reason_and_leaves_the_others() -> None:
     ]
     assert "usd" in str(bad[0])
     assert good == _Priced(name="e", usd=Decimal(1))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_says_nothing(number: str) -> None:
+    """Servers in Python send such numbers, which are no JSON, for what they do not know."""
+    text = f'{{"rows": [{{"name": "a", "usd": 1, "memory_gib": {number}}}]}}'
+    assert parse(_Reply, replied(text)).rows == [_Priced(name="a", usd=Decimal(1))]
 
 
 @pytest.mark.parametrize("text", ['{"rows": [{"name": "a"', "<html>", '{"rows": 3}', "[]", ""])

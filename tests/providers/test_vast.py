@@ -1,6 +1,7 @@
 """Vast.ai: prices of whole rows, memory that tells cards apart, hosts that are not worth a plan."""
 
 import json
+import math
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -38,7 +39,7 @@ class Edited(httpx.BaseTransport):
         reply = self._inner.handle_request(request)
         body = json.loads(reply.read())
         self._edit(body["offers"])
-        return httpx.Response(200, json=body, extensions=reply.extensions)
+        return httpx.Response(200, content=json.dumps(body), extensions=reply.extensions)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +84,12 @@ def alone(specs: Specs, **changes: JsonValue) -> list[Offer | Rejection]:
             rows.append({**first, **changes})
 
     return run(specs, edit)
+
+
+@pytest.mark.parametrize("field", ["duration", "cpu_cores_effective", "cpu_ram", "dph_total"])
+def test_a_number_that_is_none_costs_its_row_at_the_most(specs: Specs, field: str) -> None:
+    rows = run(specs, lambda rows: rows[0].update({field: math.nan}))
+    assert len([row for row in rows if isinstance(row, Offer)]) > 20
 
 
 def test_a_price_is_of_the_whole_row(offers: list[Offer]) -> None:
