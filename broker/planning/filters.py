@@ -76,7 +76,12 @@ def why_not_then(offer: Offer, horizon: Horizon) -> str | None:
 
 
 def _is_billed_for_more(billing: Billing, slot: timedelta) -> bool:
-    """Say whether a slot is shorter than what is paid for, or no whole number of billing steps."""
+    """Say whether a slot is shorter than what is paid for, or no whole number of billing steps.
+
+    What is paid ahead for a time that nobody states may be paid for longer than any slot.
+    """
+    if billing.prepaid and billing.minimum_h is None:
+        return True
     step = timedelta(seconds=billing.step_s or 0)
     return (billing.minimum_h or 0) * _HOUR > slot or bool(step and slot % step)
 

@@ -129,6 +129,8 @@ def _details_of_sale(offer: Offer, rule: str) -> Iterator[str]:
     """Say how much at once, and for how long, an offer is sold at the least."""
     if rule == "sold in larger numbers only":
         yield f"at least {offer.limits.min_nodes} nodes"
+    elif rule == BOUND_FOR_LONGER and offer.billing.prepaid and offer.billing.minimum_h is None:
+        yield "each node is paid ahead, and the provider does not say for how long"
     elif rule == BOUND_FOR_LONGER:
         billing = offer.billing
         least_h = max(billing.minimum_h or 0, (billing.step_s or 0) / 3600)

@@ -56,6 +56,18 @@ def test_a_slot_is_a_whole_number_of_billing_steps(
     assert why_not_then(bound(None, billing=Billing(step_s=step_s)), horizon) == reason
 
 
+@pytest.mark.parametrize(
+    ("hours", "slot", "reason"),
+    [(None, "1 h", BOUND_FOR_LONGER), (None, "24 h", BOUND_FOR_LONGER), (1, "1 h", None)],
+)
+def test_what_is_paid_ahead_for_a_time_unknown_fits_no_slot(
+    hours: float | None, slot: str, reason: str | None
+) -> None:
+    horizon = workloads(training=[run_entry(3600)], days=2, slot=slot).horizon
+    ahead = bound(None, billing=Billing(minimum_h=hours, prepaid=True))
+    assert why_not_then(ahead, horizon) == reason
+
+
 def test_a_block_has_lengths_of_its_own() -> None:
     block = bound(3, PriceKind.CAPACITY_BLOCK, block=Block(lengths_h=(3, 4)))
     horizon = workloads(training=[run_entry(3600)], days=2).horizon
