@@ -39,6 +39,7 @@ from broker.domain.offer import (
 from broker.specs.load import Specs, Unresolved
 from providers.kit.access import API_KEY, Access
 from providers.kit.adapter import provenance
+from providers.kit.doors import place_near
 from providers.kit.duplicates import cheapest
 from providers.kit.parse import Row, Unreadable, parse
 
@@ -172,7 +173,7 @@ class CudoCompute:
         return Offer(
             provider=self.name,
             instance_type=name,
-            place=self._specs.place(self.name, row.data_center_id),
+            place=place_near(self._specs, self.name, row.data_center_id, _country(row)),
             price_kind=PriceKind.RESERVED if months else PriceKind.ON_DEMAND,
             hardware=self._specs.hardware(
                 self.name,
@@ -199,6 +200,11 @@ class CudoCompute:
 
     def _rejection(self, subject: str, reason: str, detail: str) -> Rejection:
         return Rejection(provider=self.name, subject=subject, reason=reason, detail=detail)
+
+
+def _country(row: _Type) -> str:
+    """Read the country off a data centre's id: GB of gb-bournemouth-1."""
+    return row.data_center_id.partition("-")[0].upper()
 
 
 def _sizes(row: _Type) -> Iterator[_Size]:

@@ -9,8 +9,9 @@ Kinds: on demand only. The monthly price (`montly_price`, spelt so) is what a mo
        no commitment, and is not read; longer terms are in no list.
 Quirks: `available` says that a plan is sold at all, not that there is room: a plan that the list of
        hosts does not name is shown without stock; `gpu_label` is the card with its memory, or
-       "none" beside `gpu` "0"; a plan may stand in no region. H100, H200 and A100 are given
-       without a form and are refused. Tenstorrent cards are in no table.
+       "none" beside `gpu` "0"; a plan may stand in no region, whose id begins with its country.
+       H100, H200 and A100 are given without a form and are refused. Tenstorrent cards are in no
+       table.
 Assumed: a region in `available_regions` has the plan at the same price as every other.
 """
 
@@ -26,6 +27,7 @@ from broker.specs.load import Specs, Unresolved
 from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.currency import Rates, in_usd
+from providers.kit.doors import place_near
 from providers.kit.parse import Row, Unreadable, parse
 
 PLANS = "https://api.seeweb.it/ecs/v2/plans"
@@ -119,7 +121,7 @@ class Seeweb:
             yield Offer(
                 provider=self.name,
                 instance_type=plan.name,
-                place=self._specs.place(self.name, region),
+                place=place_near(self._specs, self.name, region, region.partition("-")[0].upper()),
                 price_kind=PriceKind.ON_DEMAND,
                 hardware=hardware,
                 usd_per_hour=in_usd(quote),

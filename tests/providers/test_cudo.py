@@ -210,3 +210,8 @@ def test_a_data_centre_is_placed_by_its_id(specs: Specs) -> None:
     places = {one.place.region: one.place.country for one in offers(run(specs))}
     assert places[NORWAY] == "NO"
     assert None not in places.values()
+
+
+def test_a_new_data_centre_lies_in_the_country_of_its_id(specs: Specs) -> None:
+    found = offers(only(specs, lambda row: row.update(dataCenterId="gb-bournemouth-1")))
+    assert {(one.place.country, one.place.continent) for one in found} == {("GB", "eu")}

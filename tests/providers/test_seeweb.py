@@ -177,3 +177,9 @@ def test_a_refused_key_is_a_provider_error_with_a_remedy(specs: Specs) -> None:
     ):
         list(Seeweb(specs, KEYED).fetch(http))
     assert "API_KEY" in error.value.hint
+
+
+def test_a_new_region_lies_in_the_country_of_its_id(specs: Specs) -> None:
+    (row,) = translate(specs, available_regions=[{"id": 9, "location": "hr-zag1"}])
+    assert isinstance(row, Offer)
+    assert (row.place.region, row.place.country, row.place.continent) == ("hr-zag1", "HR", "eu")
