@@ -21,11 +21,13 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 import httpx
 from pydantic import BaseModel
 
+from broker.domain.errors import ProviderError
 from broker.domain.offer import (
     Billing,
     Components,
@@ -43,6 +45,7 @@ from providers.kit.access import Access
 from providers.kit.adapter import provenance
 from providers.kit.duplicates import cheapest
 from providers.kit.parse import Row, Unreadable, parse
+from providers.kit.parts import Missing, mark_unreadable, or_missing, unless_all_missing
 
 URL = "https://console.vast.ai/api/v0/bundles/"
 DISK_GB = 8
@@ -105,20 +108,28 @@ class Vast:
         self._specs = specs
         self._access = access
 
-    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response]:
-        """Search twice: for on-demand and for interruptible offers."""
-        headers = self._access.bearer()
-        for kind in ("ondemand", "bid"):
-            yield http.post(URL, json=_search(kind), headers=headers)
+    def fetch(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
+        """Search twice: for on-demand and for interruptible offers; either may be missing."""
+        yield from unless_all_missing(self._searches(http))
 
     def offers_in(self, replies: Iterable[httpx.Response]) -> Iterator[Offer | Rejection]:
         """Make one offer of each row that can be rented; the cheapest of two alike."""
         for reply in replies:
             asked = _Filter.model_validate_json(reply.request.content).type
             kind = PriceKind.SPOT if asked == "bid" else PriceKind.ON_DEMAND
-            rows = parse(_Reply, reply).offers
+            try:
+                rows = parse(_Reply, reply).offers
+            except ProviderError as failure:
+                mark_unreadable(reply, failure)
+                continue
             free_gpus = _free_gpus(rows)
             yield from cheapest(self._offer(row, kind, free_gpus, reply=reply) for row in rows)
+
+    def _searches(self, http: httpx.Client) -> Iterator[httpx.Response | Missing]:
+        headers = self._access.bearer()
+        for search, kind in (("ondemand", PriceKind.ON_DEMAND), ("bid", PriceKind.SPOT)):
+            ask = partial(http.post, URL, json=_search(search), headers=headers)
+            yield from or_missing(ask, Missing(self.name, price_kinds=(kind,)))
 
     def _offer(
         self,

@@ -22,6 +22,7 @@ from broker.domain.offer import (
 from broker.specs.load import Specs, load_specs
 from providers.kit.access import Access
 from providers.kit.http import live_client
+from providers.kit.parts import Missing, replies_only
 from providers.kit.recorded import RecordedTransport, recordings
 from providers.vast import Vast
 
@@ -52,7 +53,7 @@ def run(
 ) -> list[Offer | Rejection]:
     market = Vast(specs, Access())
     with httpx.Client(transport=Edited(edit)) as http:
-        return list(market.offers_in(market.fetch(http)))
+        return list(market.offers_in(replies_only(market.fetch(http), [])))
 
 
 @pytest.fixture(scope="module")
@@ -301,6 +302,27 @@ def test_a_rate_limit_is_waited_for_as_told(specs: Specs) -> None:
     with live_client(lambda: limited.made_on, transport=answer, sleep=pauses.append) as http:
         assert len(list(Vast(specs, Access()).fetch(http))) == 2
     assert pauses == [6.0]
+
+
+@pytest.mark.parametrize("status", [400, 200])
+def test_a_search_that_fails_is_missing_and_the_other_one_is_there(
+    specs: Specs, status: int
+) -> None:
+    """With status 200, as what cannot be read."""
+    inner = RecordedTransport("vast")
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if b'"bid"' in request.read():
+            return httpx.Response(status, json={"success": False, "error": "quota"})
+        return inner.handle_request(request)
+
+    market, missing = Vast(specs, Access()), list[Missing]()
+    transport = httpx.MockTransport(answer)
+    with live_client(lambda: recordings("vast")[0].made_on, transport=transport) as http:
+        rows = list(market.offers_in(replies_only(market.fetch(http), missing)))
+    kinds = {row.price_kind for row in rows if isinstance(row, Offer)}
+    assert kinds == {PriceKind.ON_DEMAND}
+    assert [one.price_kinds for one in missing] == [(PriceKind.SPOT,)]
 
 
 def test_an_error_body_is_a_provider_error(specs: Specs) -> None:
