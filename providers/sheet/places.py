@@ -26,13 +26,22 @@ def locate(specs: Specs, provider: str, stated: StatedPlace) -> Located:
     nowhere = region.lower() in _NOWHERE or region.lower().startswith("global") or "/" in region
     place = specs.place(provider, UNKNOWN_REGION if nowhere else region, stated.zone or None)
     said = f"the sheet's region {region!r} names no one place"
-    return Located(_as_stated(place, stated), (said,) if nowhere and region else ())
+    placed = _as_stated(_in_country(specs, place, stated.country), stated)
+    return Located(placed, (said,) if nowhere and region else ())
+
+
+def _in_country(specs: Specs, place: Place, country: str) -> Place:
+    """Put a place into the country of a row, by code or name, and so onto its continent."""
+    if not country:
+        return place
+    known = specs.place("", country)
+    code = known.country or country
+    continent = place.continent if code == place.country else known.continent
+    return place.model_copy(update={"country": code, "continent": continent})
 
 
 def _as_stated(place: Place, stated: StatedPlace) -> Place:
     update: dict[str, str | float] = {}
-    if stated.country:
-        update["country"] = stated.country
     if stated.continent:
         update["continent"] = str(stated.continent)
     if stated.latitude_deg is not None and stated.longitude_deg is not None:

@@ -74,6 +74,27 @@ def test_a_region_of_a_private_cloud_keeps_its_name(sheets: Sheets) -> None:
     assert (place.region, place.country) == ("basement", None)
 
 
+@pytest.mark.parametrize(
+    ("region", "said", "lies_in"),
+    [
+        ("dc1", "DE", ("DE", "eu")),
+        ("dc1", "uk", ("GB", "eu")),
+        ("dc1", "Germany", ("DE", "eu")),
+        ("eu-central-1", "US", ("US", "us")),
+        ("eu-central-1", "DE", ("DE", "eu")),
+        ("dc1", "XK", ("XK", None)),
+    ],
+)
+def test_a_stated_country_brings_its_code_and_its_continent(
+    sheets: Sheets, region: str, said: str, lies_in: tuple[str, str | None]
+) -> None:
+    """Rules on regions read both: what is denied in Europe is denied in Germany."""
+    header = "provider,instance_type,gpu_name,gpu_count,region,country,on_demand_usd_h,observed_on"
+    row = f"aws,n1,H100-SXM,8,{region},{said},16,2026-11-01"
+    place = only(sheets.read(f"{header}\n{row}")).place
+    assert (place.country, place.continent) == lies_in
+
+
 def test_the_country_in_the_text_of_a_region_is_kept(sheets: Sheets) -> None:
     row = 'vast,n1,H100-SXM,1,,"Bács-Kiskun, HU, EU",,2,,,2026-11-01,,'
     place = only(sheets.listed(row)).place
