@@ -229,7 +229,7 @@ def _prices(row: Row) -> Iterator[StatedPrice]:
         _without_terms(row)
         for name, value in listed:
             if value is not None:
-                yield StatedPrice(name, PriceKind(name), value, row.currency(name) or "USD")
+                yield StatedPrice(name, PriceKind(name), value, _currency(row, name))
     elif single is not None or upfront:
         yield _single_price(row, single or Decimal(0), upfront or Decimal(0))
 
@@ -269,7 +269,7 @@ def _single_price(row: Row, amount: Decimal, upfront: Decimal) -> StatedPrice:
         column="price",
         kind=PriceKind.RESERVED if kind is SheetKind.CUD else PriceKind(str(kind)),
         amount=amount,
-        currency=_currency(row),
+        currency=_currency(row, "price", "upfront"),
         upfront=upfront,
         term_months=term_months,
         payment=cells.choice(row, "payment", Payment),
@@ -301,9 +301,9 @@ def _paid_once(row: Row, stated: StatedPrice) -> StatedPrice:
     return replace(stated, amount=Decimal(0), upfront=stated.upfront or whole)
 
 
-def _currency(row: Row) -> str:
-    """Name the one currency of a row's amounts, which the headers of filled cells may carry."""
-    of_headers = {row.currency(name) for name in ("price", "upfront") if row.text(name)} - {None}
+def _currency(row: Row, *names: str) -> str:
+    """Name the one currency of some amounts, which the headers of filled cells may carry."""
+    of_headers = {row.currency(name) for name in names if row.text(name)} - {None}
     if len(of_headers) > 1:
         raise row.error(
             "upfront",

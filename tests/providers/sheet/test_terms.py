@@ -129,6 +129,12 @@ def test_an_upfront_payment_in_another_currency_than_the_price_is_an_error(sheet
     assert "column upfront_usd: '10000' is in USD, the price in EUR" in str(error)
 
 
+def test_a_currency_that_is_not_that_of_the_column_is_an_error(sheets: Sheets) -> None:
+    header = "provider,instance_type,gpu_name,gpu_count,region,on_demand_usd_h,currency"
+    error = sheets.error(f"{header},observed_on\nnebula,n1,H100-SXM,8,a,20,EUR,2026-11-01")
+    assert "column currency: 'EUR' is not the USD of the price column" in str(error)
+
+
 def test_an_empty_column_has_no_currency(sheets: Sheets) -> None:
     header = "provider,instance_type,gpu_name,gpu_count,region,price,currency,upfront_usd"
     row = "nebula,n1,H100-SXM,8,a,10,EUR,,on_demand,2026-11-01"
