@@ -21,6 +21,7 @@ from broker.catalog.replacing import (
 from broker.catalog.rows import seen_again
 from broker.catalog.runs import Reading, RunOutcome, RunStatus
 from broker.catalog.state import CatalogState
+from broker.domain.offer import UNKNOWN_REGION, Offer
 
 
 def accept(connection: Connection, sent: Reading, gates: Gates, *, at: datetime) -> RunOutcome:
@@ -33,7 +34,7 @@ def accept(connection: Connection, sent: Reading, gates: Gates, *, at: datetime)
     base = replace(
         keep_all(connection, sent, RunStatus.TOO_FEW, at=at), kept=stays.count, missing=sent.missing
     )
-    doubt = too_few(len(sent.offers), at, gates, history, kept=stays.count) if sent.live else None
+    doubt = too_few(base.received, at, gates, history, kept=stays.count) if sent.live else None
     if doubt:
         return replace(base, error=doubt, hint="a second refresh with as few confirms it")
     screened = screen(sent.offers, gates, history, beside=stays.offers)
@@ -124,11 +125,20 @@ def keep_all(
         finished_at=at,
         oldest_observed_at=oldest,
         newest_observed_at=newest,
-        received=len(sent.offers),
+        received=sum(not _is_stand_in(offer, sent) for offer in sent.offers),
         offers=standing_count(connection, sent.provider),
         rejected=_counted(sent),
         quarantined=held_counts(connection, sent.provider),
     )
+
+
+def _is_stand_in(offer: Offer, sent: Reading) -> bool:
+    """Say whether an offer has no region because the list of places is what is missing.
+
+    There is one for each type then, and not one for each place that has the type.
+    """
+    is_nowhere = offer.place.region == UNKNOWN_REGION
+    return is_nowhere and any(part.covers(offer) for part in sent.missing)
 
 
 def _counted(sent: Reading) -> Mapping[str, int]:

@@ -49,7 +49,8 @@ class RunOutcome:
 
     `offers` stand in the catalog after it. The two observation instants are those of the oldest
     and newest reply that what it read stands on, or of the last run that could read.
-    `received` counts what the provider sent; `rejected` and `quarantined` count rows by reason.
+    `received` counts what the provider sent, but for types whose places are missing; `rejected`
+    and `quarantined` count rows by reason.
     `missing` could not be read, and `kept` offers of those parts stay as they were, held or not.
     `error` says why old offers were kept, `hint` what to do about it. `clashes` are the keys that
     several rows of the reading had; they are told once and not stored.

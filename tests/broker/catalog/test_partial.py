@@ -8,7 +8,7 @@ from broker.catalog.runs import RunOutcome, RunStatus
 from broker.catalog.store import Catalog
 from broker.domain.errors import ProviderError
 from broker.domain.missing import Missing
-from broker.domain.offer import Offer, PriceKind
+from broker.domain.offer import UNKNOWN_REGION, Offer, PriceKind
 
 HERE, THERE = Missing("acme", region="here", why="503"), Missing("acme", region="there", why="503")
 SPOT = Missing("acme", price_kinds=(PriceKind.SPOT,), why="403")
@@ -121,6 +121,18 @@ def test_rows_that_are_kept_hide_no_loss_in_what_was_read(catalog: Catalog) -> N
     assert len(catalog.current_offers()) == 20
     confirmed = refresh(catalog, here("a"), hours=2, missing=(THERE,))
     assert (confirmed.status, confirmed.offers, confirmed.vanished) == (RunStatus.PARTIAL, 11, 9)
+
+
+def test_types_whose_places_are_missing_are_no_measure_of_the_next_list(catalog: Catalog) -> None:
+    """Verda lists far more types than can be started somewhere."""
+    placed = [here("a"), here("b"), there("a"), there("b")]
+    refresh(catalog, *placed, hours=0)
+    types = [an_offer(name=name, region=UNKNOWN_REGION) for name in "abcdefghij"]
+    nowhere = Missing("acme", price_kinds=(PriceKind.ON_DEMAND,), why="503")
+    outcome = refresh(catalog, *types, hours=1, missing=(nowhere,))
+    assert (outcome.received, outcome.kept, outcome.offers) == (0, 4, 14)
+    again = refresh(catalog, *placed, hours=2)
+    assert (again.status, again.offers) == (RunStatus.REFRESHED, 4)
 
 
 def test_spot_is_held_against_an_on_demand_price_that_is_kept(catalog: Catalog) -> None:
