@@ -36,11 +36,16 @@ def spare_zone(facts: Facts) -> Iterator[Finding]:
 
         Σ_k load_requests_per_s[k,t] / rate[k] ≤ Σ_g replicas[g,t], g in other zones than z  ∀ z, t
 
-    With the least rates of any of the replicas. Firm and spot replicas count, spares too.
+    With the least rates of any of the replicas. Firm and spot replicas count, spares too; not
+    those without a rate for each size class, which are no option of any case.
     """
     for service in facts.case.workloads.services:
         for region, users in service.users.items():
-            groups = facts.groups_of(service.name, region)
+            groups = [
+                group
+                for group in facts.groups_of(service.name, region)
+                if len(group.assignment.candidate.rates) == len(service.sizes)
+            ]
             if not service.availability.spare_zone or users <= 0 or not groups:
                 continue
             rates = np.array(

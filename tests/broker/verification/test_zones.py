@@ -55,6 +55,18 @@ def test_what_is_left_without_a_zone_must_carry_the_load(under: Under) -> None:
     assert any("without aws/us-east-1/a 1 replicas are left" in one.message for one in found)
 
 
+def test_replicas_without_a_rate_for_each_size_are_refused_and_carry_nothing(under: Under) -> None:
+    one_kind = {"policy.max_groups": 1, "services.0.availability.spare_zone": True}
+    plan, case = under({**ASKED, **one_kind})
+    candidate = plan.serving[1].candidate
+    short = candidate.model_copy(update={"rates": candidate.rates[:1]})
+    groups = [*plan.serving]
+    groups[1] = groups[1].model_copy(update={"candidate": short})
+    found = check(plan.model_copy(update={"serving": tuple(groups)}), case)
+    refused = {one.rule for one in found if one.subject == "chat/eu-west"}
+    assert {"serving_options", "spare_zone"} <= refused
+
+
 def _spread(plan: Plan, **changes: object) -> Plan:
     """Move the replicas of `chat` on spot to the other machine."""
     moved = plan.serving[2].model_copy(update={"machine": "p5b", **changes})
