@@ -1,11 +1,16 @@
-"""Limits: quotas of the buyer's accounts, stock and order sizes of the offers."""
+"""Limits: quotas of the buyer's accounts, stock and order sizes of the offers.
+
+Nodes whose term or window begins or ends inside a slot are had in it, though no work is on them.
+"""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from broker.domain.offer import Offer
+from broker.domain.plan import NodeStep
 from broker.domain.workload import Quota
 from broker.verification.facts import Bought, Facts, Finding
-from broker.verification.timeline import Array
+from broker.verification.timeline import Array, as_float
 
 
 def quotas(facts: Facts) -> Iterator[Finding]:
@@ -14,7 +19,7 @@ def quotas(facts: Facts) -> Iterator[Finding]:
         gpus = facts.timeline.zeros()
         for one in facts.bought:
             if not one.is_owned and _is_under(one.offer, quota):
-                gpus += one.nodes * float(one.offer.hardware.shape.gpu_count)
+                gpus += _held(facts, one) * float(one.offer.hardware.shape.gpu_count)
         over = gpus > quota.gpus
         if over.any():
             message = f"{gpus[over][0]:g} GPUs, the quota is {quota.gpus}"
@@ -51,7 +56,7 @@ def stock(facts: Facts) -> Iterator[Finding]:
             continue
         pool, gpus = one.offer.stock
         free[pool] = min(gpus, free.get(pool, gpus))
-        more = one.nodes * float(one.offer.hardware.shape.gpu_count)
+        more = _held(facts, one) * float(one.offer.hardware.shape.gpu_count)
         taken[pool] = taken.get(pool, facts.timeline.zeros()) + more
     for pool, gpus_at in taken.items():
         over = gpus_at > free[pool]
@@ -86,5 +91,18 @@ def _by_offer(facts: Facts) -> list[tuple[Offer, Array]]:
 def _sum(many: list[Bought], facts: Facts) -> Array:
     total = facts.timeline.zeros()
     for one in many:
-        total += one.nodes
+        total += _held(facts, one)
+    return total
+
+
+def _held(facts: Facts, one: Bought) -> Array:
+    """Count the nodes of a purchase in each slot in some part of which they are had."""
+    steps, window = one.purchase.steps, one.purchase.block
+    if one.is_block and window is not None and steps:
+        ends_at = window.starts_at + timedelta(hours=window.length_h)
+        nodes = max(step.nodes for step in steps)
+        steps = (NodeStep(from_at=window.starts_at, to_at=ends_at, nodes=nodes),)
+    total = facts.timeline.zeros()
+    for step in steps:
+        total[facts.timeline.touched(step)] += as_float(step.nodes)
     return total

@@ -56,6 +56,12 @@ class Timeline:
         after = min(self.count, (step.to_at - self.start_at) // self.slot)
         return slice(first, max(first, after))
 
+    def touched(self, step: Step) -> slice:
+        """Give the numbers of the slots of which some part lies inside the step."""
+        first = max(0, (step.from_at - self.start_at) // self.slot)
+        after = min(self.count, -((self.start_at - step.to_at) // self.slot))
+        return slice(first, max(first, after))
+
     def zeros(self) -> Array:
         """Make one 0 for each slot."""
         return np.zeros(self.count)

@@ -54,6 +54,10 @@ class BlockWindow:
         """Say whether its nodes are there for the whole slot."""
         return self.starts_at <= slot.start_at and slot.end_at <= self.ends_at
 
+    def touches(self, slot: Slot) -> bool:
+        """Say whether its nodes are there for some part of the slot."""
+        return self.starts_at < slot.end_at and slot.start_at < self.ends_at
+
     def overlaps(self, run: Run) -> bool:
         """Say whether a run may work in some of it."""
         return run.window.earliest < self.ends_at and self.starts_at < run.window.deadline

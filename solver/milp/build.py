@@ -29,7 +29,7 @@ from solver.milp.fleets import (
 )
 from solver.milp.handovers import handovers
 from solver.milp.levels import levels_of, outliving_by_machine
-from solver.milp.periods import Alike, is_active, owned_at, periods_of
+from solver.milp.periods import Alike, is_active, is_held, owned_at, periods_of
 from solver.milp.room import Room
 from solver.milp.savings import savings_plans
 from solver.milp.sets import (
@@ -152,6 +152,7 @@ def _committed(
                 offer=offer,
                 machine=machine,
                 active=active_for[term_h],
+                held=tuple(is_held(term_h, case, slot) for slot in firsts),
                 active_h=hours_of[term_h],
                 charged_h=min(float(term_h), case.workloads.horizon.hours),
                 outlives=float(term_h) > case.workloads.horizon.hours,
@@ -179,6 +180,7 @@ def _booked(
                     offer=offer,
                     machine=machine,
                     active=tuple(window.covers(first) for first, _ in spans),
+                    held=tuple(window.touches(first) for first, _ in spans),
                     active_h=sum(hours for first, hours in spans if window.covers(first)),
                     charged_h=window.length_h,
                     outlives=False,

@@ -6,6 +6,7 @@ windows are alike only where all slots of these are, in order: then the same cho
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 
@@ -51,8 +52,16 @@ def owned_at(owned: Sequence[OwnedNodes], machine: str, slot: Slot) -> int:
 
 def is_active(term_h: Decimal, case: Case, slot: Slot) -> bool:
     """Say whether a term that begins with the horizon holds throughout a slot."""
-    from_start = (slot.end_at - case.workloads.horizon.start).total_seconds() / 3600
-    return from_start <= float(term_h)
+    return _hours_to(slot.end_at, case) <= float(term_h)
+
+
+def is_held(term_h: Decimal, case: Case, slot: Slot) -> bool:
+    """Say whether a term that begins with the horizon holds in some part of a slot."""
+    return _hours_to(slot.start_at, case) < float(term_h)
+
+
+def _hours_to(moment: datetime, case: Case) -> float:
+    return (moment - case.workloads.horizon.start).total_seconds() / 3600
 
 
 def _data(case: Case, slots: Sequence[Slot], like: Alike) -> list[_Datum]:
@@ -69,8 +78,8 @@ def _data(case: Case, slots: Sequence[Slot], like: Alike) -> list[_Datum]:
             month_at(horizon, slot.start_at) if has_months else -1,
             slot.hours,
             tuple(owned_at(case.owned, one.machine, slot) for one in case.owned),
-            tuple((slot.index * slot.hours < h, is_active(h, case, slot)) for h in terms_h),
-            tuple(one.covers(slot) for one in like.windows),
+            tuple((is_held(h, case, slot), is_active(h, case, slot)) for h in terms_h),
+            tuple((one.touches(slot), one.covers(slot)) for one in like.windows),
             tuple(tuple(one.load_requests_per_s[:, slot.index].tolist()) for one in like.demands),
             tuple(int(up[slot.index]) for up in like.fleets),
         )

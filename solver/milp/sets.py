@@ -69,12 +69,14 @@ class Committed:
     """A committed offer: on which machine, active in which periods, charged how in the horizon.
 
     A capacity block is one too: active in its `block` window, and charged for all of that. Of a
-    term that ends inside a slot, the hours in that slot are charged, and no work is on them.
+    term that ends inside a slot, the hours in that slot are charged, and no work is on them; but
+    they are `held` in all periods of which they are had for some part.
     """
 
     offer: Offer
     machine: int
     active: tuple[bool, ...]
+    held: tuple[bool, ...]
     active_h: float
     charged_h: float
     outlives: bool

@@ -43,6 +43,20 @@ def test_all_hours_of_the_term_are_in_the_total(tmp_path: Path, gpubroker: Gpubr
     assert rented == 3 * 24 * 5 * step.nodes
 
 
+@pytest.mark.parametrize(
+    ("gpus", "bought"), [(2, {"on_demand", "reserved"}), (1, {"on_demand"})], ids=["two", "one"]
+)
+def test_its_nodes_count_for_a_quota_to_their_last_hour(
+    gpus: int, bought: set[str], tmp_path: Path, gpubroker: Gpubroker
+) -> None:
+    # On the 31st the reserved node is had until 10:00, and another one is rented from 00:00 on.
+    quota = f"quotas: [{{provider: aws, gpus: {gpus}}}]\nservices:"
+    ended = gpubroker(*arguments(tmp_path, ("services:", quota)))
+    assert ended.code == 0, ended.err
+    plan = Plan.model_validate_json((tmp_path / "plan.json").read_bytes())
+    assert {str(one.price_kind) for one in plan.purchases} == bought
+
+
 @pytest.mark.parametrize(("usd", "code"), [(928, 0), (922, 4)])
 def test_its_last_hours_fall_due_in_their_month(
     usd: int, code: int, tmp_path: Path, gpubroker: Gpubroker

@@ -14,10 +14,10 @@ _SEVERAL = 2
 def block_limit(sets: Sets, columns: Columns) -> Rows:
     """Keep the nodes of all windows that are booked of one offer within its limit, at every time.
 
-        Σ_{p ∈ blocks[o] active in t} committed_nodes[p] ≤ most_nodes[o]
-        ∀ offers o with a limit, t ∈ periods in which several of its windows are active
+        Σ_{p ∈ blocks[o] held in t} committed_nodes[p] ≤ most_nodes[o]
+        ∀ offers o with a limit, t ∈ periods in which several of its windows are held
 
-    Where one window is active alone, the bound of its column says the same. Nodes on both sides.
+    Where one window is held alone, the bound of its column says the same. Nodes on both sides.
     """
     windows: dict[str, list[int]] = defaultdict(list)
     for number, one in enumerate(sets.committed):
@@ -30,9 +30,9 @@ def block_limit(sets: Sets, columns: Columns) -> Rows:
         limits = sets.committed[own[0]].offer.limits
         known = [one for one in (limits.stock_nodes, limits.max_nodes) if one is not None]
         for period in range(len(sets.periods)) if known else ():
-            active = [number for number in own if sets.committed[number].active[period]]
-            if len(active) >= _SEVERAL:
-                nodes = columns.committed_nodes.at(np.array(active))
+            held = [number for number in own if sets.committed[number].held[period]]
+            if len(held) >= _SEVERAL:
+                nodes = columns.committed_nodes.at(np.array(held))
                 parts.append(entries(len(keys), nodes, 1.0))
                 keys.append((key, period))
                 upper.append(float(min(known)))

@@ -12,10 +12,10 @@ from solver.milp.variables import Columns
 def quota(sets: Sets, columns: Columns) -> Rows:
     """Keep bought GPUs within each quota, at every time; owned nodes do not count.
 
-        Σ_{o matching q} G[o] · (on_demand_nodes + spot_nodes + active committed_nodes)[o,t]
+        Σ_{o matching q} G[o] · (on_demand_nodes + spot_nodes + held committed_nodes)[o,t]
             ≤ gpus[q]    ∀ q ∈ quotas, t ∈ periods
 
-    GPUs on both sides.
+    Nodes whose term or window begins or ends inside a slot are held in it. GPUs on both sides.
     """
     quotas = sets.case.workloads.quotas
     periods = np.arange(len(sets.periods))
@@ -30,10 +30,10 @@ def quota(sets: Sets, columns: Columns) -> Rows:
                 parts.append(entries(row, columns.spot_nodes.at(place, periods), gpus))
         for place, one in enumerate(sets.committed):
             if is_under(one.offer, limit):
-                active = periods[np.array(one.active, dtype=bool)]
-                column = columns.committed_nodes.at(np.full_like(active, place))
+                held = periods[np.array(one.held, dtype=bool)]
+                column = columns.committed_nodes.at(np.full_like(held, place))
                 gpus = float(sets.machines[one.machine].gpus)
-                parts.append(entries(number * len(periods) + active, column, gpus))
+                parts.append(entries(number * len(periods) + held, column, gpus))
     limits = np.repeat([float(limit.gpus) for limit in quotas], len(periods))
     return rows_of("quota", grid(len(quotas), len(periods)), parts, upper=limits)
 

@@ -11,10 +11,11 @@ from solver.milp.variables import Columns
 def shared_stock(sets: Sets, columns: Columns) -> Rows:
     """Keep what is bought of the offers that draw on one stock, in any price kind, within it.
 
-        Σ_{o drawing on n} G[o] · (on_demand_nodes + spot_nodes + active committed_nodes)[o,t]
+        Σ_{o drawing on n} G[o] · (on_demand_nodes + spot_nodes + held committed_nodes)[o,t]
             ≤ gpus[n]    ∀ n ∈ stocks, t ∈ periods
 
-    GPUs on both sides. An offer whose stock is unknown draws on none.
+    Nodes whose term or window begins or ends inside a slot are held in it. GPUs on both sides. An
+    offer whose stock is unknown draws on none.
     """
     periods = np.arange(len(sets.periods))
     number_of: dict[str | None, int] = {
@@ -33,10 +34,10 @@ def shared_stock(sets: Sets, columns: Columns) -> Rows:
     for place, one in enumerate(sets.committed):
         number = number_of.get(_pool(one.offer))
         if number is not None:
-            active = np.flatnonzero(np.array(one.active, dtype=bool))
-            nodes_of = columns.committed_nodes.at(np.full_like(active, place))
+            held = np.flatnonzero(np.array(one.held, dtype=bool))
+            nodes_of = columns.committed_nodes.at(np.full_like(held, place))
             gpus = float(sets.machines[one.machine].gpus)
-            parts.append(entries(number * len(periods) + active, nodes_of, gpus))
+            parts.append(entries(number * len(periods) + held, nodes_of, gpus))
     upper = np.repeat([float(stock.gpus) for stock in sets.stocks], len(periods))
     return rows_of("shared_stock", grid(len(sets.stocks), len(periods)), parts, upper=upper)
 

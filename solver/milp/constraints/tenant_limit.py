@@ -19,7 +19,7 @@ def tenant_limit(sets: Sets, columns: Columns) -> Rows:
         Σ_{m ∈ copies[o]} on_demand_nodes[m,t] ≤ max_nodes[o]
         ∀ offers o with a limit and several copies, t ∈ periods
 
-    and so for spot nodes, and for Σ committed_nodes[p] over what is active in t of a commitment or
+    and so for spot nodes, and for Σ committed_nodes[p] over what is held in t of a commitment or
     capacity block. Where workloads are isolated, each of their machines m is there once more for
     each of them: a copy, with all constraints of a machine, whose nodes no one else works on for as
     long as they are held. Copies of one offer share its stock and quotas as all offers do. Nodes on
@@ -41,8 +41,8 @@ def tenant_limit(sets: Sets, columns: Columns) -> Rows:
         count(machine.on_demand, periods, columns.on_demand_nodes.at(number, periods))
         count(machine.spot, periods, columns.spot_nodes.at(number, periods))
     for number, one in enumerate(sets.committed):
-        active = np.flatnonzero(np.array(one.active, dtype=bool))
-        count(one.offer, active, columns.committed_nodes.at(np.full_like(active, number)))
+        held = np.flatnonzero(np.array(one.held, dtype=bool))
+        count(one.offer, held, columns.committed_nodes.at(np.full_like(held, number)))
     keys: list[Key] = []
     parts: list[Entries] = []
     upper: list[float] = []

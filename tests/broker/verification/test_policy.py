@@ -35,7 +35,7 @@ REFUSED: list[Change] = [
     ("interruptions", {"pretrain"}, {"training.2.restartable": False}),
     ("min_replicas", {"chat/us-east"}, {"services.0.min_replicas": 6}),
     ("spot_share", {"chat/eu-west"}, {"services.0.spot.max_share": 0.29}),
-    ("quotas", {"quota lab"}, {"quotas.1.gpus": 7}),
+    ("quotas", {"quota lab"}, {"quotas.1.gpus": 15}),
 ]
 
 ALLOWED: list[Mapping[str, object]] = [

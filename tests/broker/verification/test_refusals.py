@@ -74,7 +74,7 @@ CHANGES: list[Change] = [
     ("tokens", "tune", {"training.0.tokens": 8.6101e9}),
     ("tokens", "distill", {"training.1.steps.1.to_at": "2026-12-09T18:00"}),
     ("quotas", "quota aws/us-east-1/H100-SXM/spot", {"purchases.2.steps.3.nodes": 4}),
-    ("quotas", "quota lab", {"purchases.4.steps.0.from_at": "2026-12-31"}),
+    ("quotas", "quota lab", {"purchases.4.steps.0.nodes": 2}),
     ("limits", "aws/p5.48xlarge/us-east-1@spot", {"purchases.2.steps.1.nodes": 4}),
     ("limits", "aws/p5.48xlarge/us-east-1@on_demand", {"purchases.1.steps.0.nodes": 3}),
     ("price_kinds", "p5", {"purchases.1.price_kind": "savings_plan"}),

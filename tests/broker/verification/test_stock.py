@@ -72,8 +72,20 @@ def test_sizes_without_a_pool_have_stocks_of_their_own(plan: Plan, case: Case) -
 
 def test_owned_nodes_draw_on_no_stock(plan: Plan, case: Case) -> None:
     # While distill is up, 1 lab node is contracted and 1 is owned.
-    lab = _limited(case, {3: Limits(stock_nodes=1), 4: Limits(stock_nodes=1)})
+    lab = _limited(case, {3: Limits(stock_nodes=1)})
     assert check(_embedding(plan, lab), lab) == ()
+
+
+def test_nodes_whose_term_ends_inside_a_slot_draw_on_the_stock_until_then(
+    plan: Plan, case: Case
+) -> None:
+    # The contract for 1 lab node ends at 10:00 on the 31st; from 06:00 on, another 1 is rented.
+    enough = _limited(case, {3: Limits(stock_nodes=2), 4: Limits(stock_nodes=2)})
+    assert check(_embedding(plan, enough), enough) == ()
+    lab = _limited(case, {3: Limits(stock_nodes=1), 4: Limits(stock_nodes=1)})
+    message = "16 GPUs are bought, 8 are there at 2026-12-31 06:00"
+    right = Violation("stock", "lab/h100x8/fra1", message)
+    assert check(_embedding(plan, lab), lab) == (right,)
 
 
 def _without_idle(found: tuple[Violation, ...]) -> tuple[Violation, ...]:
