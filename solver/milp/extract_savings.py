@@ -56,10 +56,11 @@ def promised(program: Program, values: Floats, rented: Mapping[int, Ints]) -> Pr
             if not sets.plans[rate.plan].active[period] or not left[rate.plan]:
                 continue
             price = Fraction(rate.offer.effective_usd_per_hour)
-            nano = min(free.get(rate.machine, 0), int(left[rate.plan] / price * _NANO))
-            covered[number, period] = nano
-            free[rate.machine] = free.get(rate.machine, 0) - nano
-            left[rate.plan] -= Fraction(nano, _NANO) * price
+            there, paid_for = free.get(rate.machine, 0), int(left[rate.plan] / price * _NANO)
+            covered[number, period] = nano = min(there, paid_for)
+            free[rate.machine] = there - nano
+            is_used_up = paid_for < there  # less than a billionth of a node is left
+            left[rate.plan] -= left[rate.plan] if is_used_up else Fraction(nano, _NANO) * price
     return Promised(usd, covered)
 
 

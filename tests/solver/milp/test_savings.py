@@ -119,6 +119,26 @@ def test_half_a_node_is_covered_where_the_promise_ends_there() -> None:
     assert float(found.total_usd) == pytest.approx(4 * 24 + 12 * 8 / 3, abs=1e-5)
 
 
+def test_what_is_left_of_a_promise_by_rounding_covers_nothing() -> None:
+    """While the run is up, 4 USD/h pay for two thirds of its node at a rate of 6, and no more."""
+    box, other = offer("8"), offer("13", name="other")
+    file = workloads(
+        services=[service_entry(1, 1)],
+        training=[run_entry(8 * 3600)],
+        policy={"commitments": {"savings_plans": True}},
+    )
+    of = case(
+        file,
+        [box, other, rate("4", of=box), rate("6", of=other)],
+        serving=[serving(box, [1])],
+        training=[training(other)],
+    )
+    found = _planned(of)
+    assert _promised(found) == 4
+    assert _line(found, box.key).covered_node_hours == 16
+    assert _line(found, other.key).covered_node_hours == pytest.approx(Decimal(16) / 3)
+
+
 def test_owned_nodes_and_commitments_are_used_first() -> None:
     of = replace(two_thirds(HALF), owned=(OwnedNodes(RENTED.machine, 1, None),))
     assert _promised(_planned(of)) == 2
