@@ -80,7 +80,8 @@ def savings_figures(facts: Facts) -> Iterator[Finding]:
             usd = Fraction(rate.effective_usd_per_hour) * hours
             used += usd
             rented += float(Fraction(twin.usd_per_hour) * hours) * _trend(facts, rate)
-            if not (_is_near(cover.node_hours, hours) and _is_near(cover.usd, usd, _MICRO)):
+            is_right = abs(Fraction(cover.usd) - usd) <= _MICRO
+            if not (is_right and _is_near(cover.node_hours, hours)):
                 found = f"covers {cover.node_hours} node-hours of {cover.line} for {cover.usd}"
                 yield Finding(one.purchase.id, f"{found}; {float(hours):g} for {float(usd):.6f}")
         promised = Fraction(plan.usd_per_hour) * Fraction(_active_h(facts, one))
@@ -270,5 +271,5 @@ def _trend(facts: Facts, rate: Offer) -> float:
     return mean_trend(months / MONTHS_PER_YEAR, trend)
 
 
-def _is_near(found: Decimal, right: Fraction, slack: Fraction = _LEAST_HOURS) -> bool:
-    return abs(Fraction(found) - right) <= slack * max(Fraction(1), right)
+def _is_near(found: Decimal, right: Fraction) -> bool:
+    return abs(Fraction(found) - right) <= _LEAST_HOURS * max(Fraction(1), right)

@@ -46,6 +46,7 @@ def test_a_plan_that_is_right_is_accepted(plan: Plan, case: Case) -> None:
         (lambda one: {"steady": _more(one, offer=OTHER.key)}, "outliving_savings"),
         (lambda one: {"covers": _cover(one, offer=OTHER.key)}, "savings_plans"),
         (lambda one: {"covers": _cover(one, usd=Decimal(81))}, "savings_figures"),
+        (lambda one: {"covers": _cover(one, usd=Decimal("80.000002"))}, "savings_figures"),
         (lambda one: {"covers": _cover(one, node_hours=Decimal(41))}, "savings_figures"),
         (lambda one: {"covers": _cover(one, line="elsewhere")}, "savings_figures"),
         (lambda one: {"covers": _cover(one, steps=one.covers[0].steps[:1])}, "savings_coverage"),
