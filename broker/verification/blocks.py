@@ -1,7 +1,7 @@
 """Capacity blocks: booked in a window that is sold and allowed, and used only in it."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from broker.domain.offer import Payment
 from broker.domain.plan import BookedBlock
@@ -37,7 +37,7 @@ def block_span(facts: Facts) -> Iterator[Finding]:
         window = one.purchase.block
         if not one.is_block or window is None:
             continue
-        ends_at = window.starts_at + timedelta(hours=window.length_h)
+        ends_at = block_end(window)
         first = max(0, -((timeline.start_at - window.starts_at) // timeline.slot))
         after = min(timeline.count, (ends_at - timeline.start_at) // timeline.slot)
         start_at = timeline.start_at
@@ -47,6 +47,14 @@ def block_span(facts: Facts) -> Iterator[Finding]:
             found = ", ".join(_span(*span) for span in spans)
             message = f"is kept {found}; the one step {_span(*right)} is right"
             yield Finding(one.purchase.id, message)
+
+
+def block_end(window: BookedBlock) -> datetime:
+    """Give the end of a block; of an absurd length, the last instant that there is."""
+    try:
+        return window.starts_at + timedelta(hours=window.length_h)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def _start(facts: Facts, one: Bought, window: BookedBlock) -> Iterator[str]:

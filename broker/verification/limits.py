@@ -4,11 +4,11 @@ Nodes whose term or window begins or ends inside a slot are had in it, though no
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
 
 from broker.domain.offer import Offer
 from broker.domain.plan import NodeStep
 from broker.domain.workload import Quota
+from broker.verification.blocks import block_end
 from broker.verification.facts import Bought, Facts, Finding
 from broker.verification.timeline import Array, as_float
 
@@ -99,9 +99,8 @@ def _held(facts: Facts, one: Bought) -> Array:
     """Count the nodes of a purchase in each slot in some part of which they are had."""
     steps, window = one.purchase.steps, one.purchase.block
     if one.is_block and window is not None and steps:
-        ends_at = window.starts_at + timedelta(hours=window.length_h)
         nodes = max(step.nodes for step in steps)
-        steps = (NodeStep(from_at=window.starts_at, to_at=ends_at, nodes=nodes),)
+        steps = (NodeStep(from_at=window.starts_at, to_at=block_end(window), nodes=nodes),)
     total = facts.timeline.zeros()
     for step in steps:
         total[facts.timeline.touched(step)] += as_float(step.nodes)

@@ -101,6 +101,11 @@ def test_nodes_outside_the_window_or_fewer_slots_are_refused(plan: Plan, case: C
     assert shorter["block_span"].endswith(right)
 
 
+def test_a_length_beyond_all_time_is_refused(plan: Plan, case: Case) -> None:
+    found = _broken(plan, case, hours=10**12, step=(THIRD, THIRD + 48 * HOUR))
+    assert found["block_window"].startswith("is 1000000000000 h long")
+
+
 def test_a_cost_that_is_not_the_whole_price_is_refused(plan: Plan, case: Case) -> None:
     found = _broken(plan, case, usd="959")
     assert found == {"purchase_cost": "usd is 959.000000; by its offer it is 960.000000"}
