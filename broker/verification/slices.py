@@ -95,9 +95,13 @@ def _replicas(facts: Facts, machine: str, *, on_spot: bool) -> tuple[list[Fracti
 
 
 def _left_over(asked: Mapping[Fraction, int], *, nodes: int, gpus: int) -> int:
-    """Count the replicas that find no place, laid out from the largest to the smallest."""
-    free = [gpus] * nodes
-    left = 0
+    """Count the replicas that find no place, laid out from the largest to the smallest.
+
+    Of an absurd count only as many are laid out as could fit, or nodes looked at as they could use.
+    """
+    most = {size: min(count, int(nodes * gpus / size)) for size, count in asked.items()}
+    left = sum(asked.values()) - sum(most.values())
+    asked, free = most, [gpus] * min(nodes, sum(most.values()))
     for size in sorted((one for one in asked if one >= _WHOLE), reverse=True):
         for _ in range(asked[size]):
             node = next((at for at, room in enumerate(free) if room >= size), None)

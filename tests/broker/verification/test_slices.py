@@ -114,6 +114,17 @@ def test_no_more_slices_stand_on_gpus_than_have_room(sliced_plan: Plan, sliced_c
     assert "capacity" in found
 
 
+def test_counts_that_nobody_could_lay_out_are_refused(sliced_plan: Plan, sliced_case: Case) -> None:
+    found = broken(with_replicas(sliced_plan, "chat", lambda _: 10**12), sliced_case)
+    assert {"cuts", "capacity"} <= found.keys()
+    bought = sliced_plan.purchases[0]
+    steps = tuple(one.model_copy(update={"nodes": 10**12}) for one in bought.steps)
+    nodes = sliced_plan.model_copy(
+        update={"purchases": (bought.model_copy(update={"steps": steps}),)}
+    )
+    assert {"unused_nodes", "purchase_cost"} <= broken(nodes, sliced_case).keys()
+
+
 def test_spares_are_all_that_a_gpu_holds(sliced_plan: Plan, sliced_case: Case) -> None:
     found = broken(with_replicas(sliced_plan, "chat", lambda count: count - 1), sliced_case)
     assert "1 replicas are busy of 4, of which 4 are spares" in found["replica_rate"]
