@@ -5,13 +5,20 @@ stand in brackets: quotas.0.gpus, quotas[0].gpus.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+from pydantic import BaseModel
 
 from broker.domain.errors import ConfigurationError
 from broker.planning.nearest import unknown
 
 Tree = Mapping[str, object]
 _NUMBER = re.compile(r"\[(\d+)\]")
+
+
+def data_of(model: BaseModel) -> Tree:
+    """Give the data of a file with every key, also those that are left out at their default."""
+    return dict(_filled(model.model_dump(by_alias=True), model))
 
 
 def value_at(tree: Tree, path: str) -> object:
@@ -42,6 +49,20 @@ def with_value(tree: Tree, path: str, value: object) -> Tree:
 def names_in(tree: Tree, key: str) -> tuple[str, ...]:
     """List the names of the entries of a list."""
     return tuple(_positions(tree[key]))
+
+
+def _filled(data: Tree, model: BaseModel) -> Iterator[tuple[str, object]]:
+    for name, field in type(model).model_fields.items():
+        key, value = field.alias or name, getattr(model, name)
+        yield key, _whole(data.get(key, value), value)
+
+
+def _whole(data: object, value: object) -> object:
+    if isinstance(value, BaseModel) and isinstance(data, Mapping):
+        return dict(_filled(data, value))
+    if isinstance(value, tuple) and isinstance(data, (list, tuple)):
+        return tuple(_whole(one, own) for one, own in zip(data, value, strict=True))
+    return data
 
 
 def _replaced(node: object, rest: str, value: object, path: str) -> object:

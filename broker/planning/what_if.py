@@ -25,7 +25,7 @@ from broker.domain.workload import Workloads
 from broker.planning.catalog_view import CatalogView
 from broker.planning.nearest import unknown
 from broker.planning.price_changes import with_price
-from broker.planning.tree import Tree, names_in, value_at, with_value
+from broker.planning.tree import Tree, data_of, names_in, value_at, with_value
 from broker.planning.workloads_file import parse_value, workloads_from
 
 _READ_WITH_THE_FILE = (".traffic.trace", ".traffic.trace_read")
@@ -77,7 +77,7 @@ def changed(inputs: Inputs, changes: Sequence[Change], option: str = "--what-if"
     Raises:
         ConfigurationError: a key names nothing, or a value is not right for it.
     """
-    draft = _Draft(inputs.workloads.model_dump(by_alias=True), inputs.view)
+    draft = _Draft(data_of(inputs.workloads), inputs.view)
     for change in changes:
         draft = _changed(draft, change, option)
     name = f"{option} {' '.join(map(str, changes))}"

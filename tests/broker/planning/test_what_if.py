@@ -203,3 +203,25 @@ def test_the_deadline_of_a_batch_job_is_a_time_of_day_or_the_end_of_its_window(
     assert once.window is not None
     assert once.window.deadline == datetime(2026, 12, 3, tzinfo=UTC)
     assert "embed" in (refused(with_jobs, "deadline.embad=12:00").hint or "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "policy.burst={}",
+        "policy.robust={scenarios: [{name: more, probability: 0.2, load: {all: 2}}]}",
+        "policy.churn.in_plan=true",
+        "policy.commitments.max_new_usd_per_hour=5",
+        "services.chat.min_up_time=6 h",
+        "services.chat.mig=true",
+    ],
+)
+def test_a_key_that_is_left_out_at_its_default_may_be_set(inputs: Inputs, text: str) -> None:
+    assert after(inputs, text).workloads != inputs.workloads
+    assert after(inputs).workloads == inputs.workloads
+
+
+def test_parts_of_what_is_not_given_are_set_whole(inputs: Inputs) -> None:
+    with pytest.raises(ConfigurationError, match=r"policy\.burst is not given") as raised:
+        after(inputs, "policy.burst.max_groups=2")
+    assert raised.value.hint == "set it whole: policy.burst=…"
