@@ -31,6 +31,7 @@ from broker.verification.check import check
 from solver.milp.optimum import Optimum
 from solver.milp.solve import Limits
 from solver.milp.start import NOWHERE, Start
+from solver.milp.targets import lacks_commitments
 
 Progress = Callable[[str], None]
 COMPARISON_GAP = 0.02
@@ -200,7 +201,7 @@ def _ends_at(block: BookedBlock) -> datetime:
 def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
     """Say of each workload without an option why the nearest offers were refused."""
     if optimum.ran_out_of_time:
-        yield "no plan was found before the time limit; give more time with --time-limit"
+        yield from _out_of_time(report.case.workloads.policy)
         return
     case = report.case
     served = {(one.service, one.user_region) for one in case.serving}
@@ -218,8 +219,35 @@ def _hopeless(report: CaseReport, optimum: Optimum) -> Iterator[str]:
             told.add(owner_of(run))
             yield f"{run.name} fits nowhere: {_why(report, owner_of(run))}"
     if not found:
-        rules = ", ".join(_rules_in_force(case)) or "the stock that the offers state"
-        yield f"each workload fits somewhere, but not all together; what limits them: {rules}"
+        yield _clash(case)
+
+
+def _out_of_time(policy: Policy) -> Iterator[str]:
+    yield "no plan was found before the time limit; give more time with --time-limit"
+    rules = ", ".join(_policy_in_force(policy))
+    if rules:
+        yield f"rules that leave few plans, or none; loosen them to find one sooner: {rules}"
+
+
+def _clash(case: Case) -> str:
+    """Say what keeps workloads from a plan that have options each."""
+    if lacks_commitments(case):
+        return _nothing_to_commit_to(case.workloads.policy)
+    rules = ", ".join(_rules_in_force(case)) or "the stock that the offers state"
+    return f"each workload fits somewhere, but not all together; what limits them: {rules}"
+
+
+def _nothing_to_commit_to(policy: Policy) -> str:
+    allowed = policy.commitments
+    ways = [f"raise policy.commitments.max_term_months (now {allowed.max_term_months})"]
+    if not allowed.savings_plans:
+        ways.append("set policy.commitments.savings_plans: true")
+    return (
+        f"policy.coverage.min_committed_share {policy.coverage.min_committed_share:g} asks for "
+        "committed nodes, and none that fit a workload are offered on terms that "
+        f"policy.commitments allows, nor owned in inventory: {', '.join(ways)}, list nodes in "
+        "inventory, or leave min_committed_share out"
+    )
 
 
 def _rules_in_force(case: Case) -> Iterator[str]:

@@ -36,7 +36,7 @@ from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.scenarios.search import Ways, joint_bound_usd, solve_joint
 from solver.milp.sets import Floats, Sets, has_hopeless_workload, with_one_kind
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
-from solver.milp.targets import without_targets
+from solver.milp.targets import lacks_commitments, without_targets
 from solver.milp.tenants import sold_as
 from solver.milp.watch import Watch
 
@@ -65,9 +65,12 @@ def optimize(
 ) -> Optimum:
     """Plan a case to the gap, the time limit, or until whoever watches ends the search.
 
-    A demand or run without any option has no plan at all; then no solver is asked.
+    A demand or run without any option has no plan at all, nor has a share of commitments where
+    there are none; then no solver is asked.
     """
     watch = watch or Watch()
+    if lacks_commitments(case):
+        return none(0.0, ran_out_of_time=False)
     robust = case.workloads.policy.robust
     if robust is not None:
         ways = Ways(partial(_alone, clock=clock), _bounded_usd, clock)

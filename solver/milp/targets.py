@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from broker.domain.case import Case
 from broker.domain.coverage_policy import CoveragePolicy
+from solver.milp.build import build_sets
 from solver.milp.sets import Sets
 
 
@@ -20,6 +21,19 @@ def has_targets(case: Case) -> bool:
         policy.coverage.min_committed_share > 0
         or policy.coverage.min_commitment_utilization > 0
         or policy.max_share_per_provider < 1
+    )
+
+
+def lacks_commitments(case: Case) -> bool:
+    """Say whether a share is to be committed of work that must be firm, and nothing can be."""
+    if not case.workloads.policy.coverage.min_committed_share:
+        return False
+    sets = build_sets(case)
+    if sets.committed or sets.plan_rates or any(any(one.owned) for one in sets.machines):
+        return False
+    on_spot = {one.run for one in sets.run_options if one.option.candidate.on_spot}
+    return len(on_spot) < len(sets.runs) or any(
+        one.service.spot.max_share < 1 and one.load_requests_per_s.any() for one in sets.demands
     )
 
 

@@ -18,6 +18,7 @@ from broker.domain.plan import Status
 from broker.verification.check import check
 from solver.milp.dump import lines
 from solver.milp.optimize import optimize, relaxed_bound_usd
+from solver.milp.targets import lacks_commitments
 
 BOX = offer("4")
 MONTH = offer("3", kind=PriceKind.RESERVED, term_months=1)
@@ -74,6 +75,29 @@ def test_a_promise_that_is_just_used_enough_is_not_rounded_up() -> None:
     assert (float(plan.usd_per_hour), plan.utilization) == (1.5, pytest.approx(0.5))
 
 
+def test_a_share_of_nothing_is_refused_at_once() -> None:
+    of = _with(_two_days(), min_committed_share=0.5)
+    assert not lacks_commitments(of)
+    rented = replace(of, offers=(BOX,))
+    assert lacks_commitments(rented)
+    found = optimize(rented, EXACT, clock=_no_clock)
+    assert (found.status, found.ran_out_of_time) == (Status.INFEASIBLE, False)
+
+
+def test_work_that_may_all_be_on_spot_needs_no_commitment() -> None:
+    """Spot is no firm work, of which the share is asked."""
+    spot = offer("1", kind=PriceKind.SPOT)
+    for most in (0.9, 1.0):
+        file = workloads(
+            services=[service_entry(1, 1, spot={"max_share": most})],
+            policy={"coverage": {"min_committed_share": 0.5}},
+        )
+        options = [serving(BOX, [1]), serving(spot, [1], on_spot=True)]
+        of = case(file, [BOX, spot], serving=options)
+        assert lacks_commitments(of) is (most < 1)
+        assert (optimize(of, EXACT).status is Status.INFEASIBLE) is (most < 1)
+
+
 def test_rows_of_targets() -> None:
     of = _two_days(min_committed_share=0.75, min_commitment_utilization=0.9)
     (share,) = lines(program_of(of), "committed_share")
@@ -125,6 +149,10 @@ def test_nodes_that_a_plan_covers_are_committed() -> None:
     found = optimize(of, EXACT)
     assert check(assembled(of, found), of) == ()
     assert [one.covered_node_hours for one in found.purchases if not one.savings] == [24]
+
+
+def _no_clock() -> float:
+    raise AssertionError("no time is looked at, as nothing is solved")
 
 
 def _two_days(**coverage: object) -> Case:
