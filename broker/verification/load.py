@@ -16,6 +16,8 @@ from broker.verification.timeline import Array
 
 _NEGLIGIBLE_PER_S = 1e-8
 """Requests/s that nobody misses, one in three years: what rounding a written figure may lose."""
+_ROUNDING = 1e-9
+"""So much of a count of replicas is noise of floats: a whole number is that number."""
 _SEVERAL = 2
 
 _Kind = tuple[str, str, str, str, str]
@@ -164,7 +166,7 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             replicas = sum((group.replicas for group in same), facts.timeline.zeros())
             rates = least.get((service.name, region, name), ())
             per_rate = np.array([1 / rate if rate > 0 else 0.0 for rate in rates])
-            alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 + TOLERANCE))
+            alone = np.ceil(needed[:, : len(rates)] @ per_rate * (1 - _ROUNDING))
             spare = alone + _spares(service, same)
             most = np.maximum(np.maximum(spare, _with_zone(service, alone)), service.min_replicas)
             most = most_near(most, least_slots(facts, service))

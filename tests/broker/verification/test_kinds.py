@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 import pytest
+from solving import assembled, solved
+from tiny_cases import case as case_of
+from tiny_cases import offer, service_entry, serving, workloads
 
 from broker.domain.candidate import Layout
 from broker.domain.case import Case
@@ -75,6 +78,24 @@ def test_a_replica_more_than_carry_all_is_refused(
     (found,) = [one for one in check(more, case) if one.rule == "idle_replicas"]
     assert found.subject == subject
     assert found.message.startswith(f"{message} at 2026-12-01 00:00")
+
+
+@pytest.mark.parametrize(("load", "carry_all"), [(2.0, 2), (2.001, 3), (0.1 + 0.2, 1)])
+def test_a_load_that_fills_whole_replicas_has_none_to_spare(load: float, carry_all: int) -> None:
+    """A replica carries 1 request/s, 0.3 of them in the last case; four fill a node."""
+    box = offer("4", gpus=4)
+    rate = 0.3 if load < 1 else 1.0
+    of = case_of(
+        workloads(services=[service_entry(load, load)]), [box], serving=[serving(box, [rate])]
+    )
+    plan = assembled(of, solved(of))
+    (group,) = plan.serving
+    assert {step.replicas for step in group.steps} == {carry_all}
+    steps = [one.model_copy(update={"replicas": carry_all + 1}) for one in group.steps]
+    more = _with_group(plan, 0, group.model_copy(update={"steps": tuple(steps)}))
+    (found,) = check(more, of)
+    assert found.rule == "idle_replicas"
+    assert found.message.startswith(f"{carry_all + 1} replicas, {carry_all} carry all")
 
 
 def test_an_idle_replica_breaks_no_other_rule_where_its_node_has_room(
