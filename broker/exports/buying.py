@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from broker.domain.offer import Offer, Payment, PriceKind
+from broker.domain.pauses import fewest, told_pauses, up_h
 from broker.domain.plan import Plan, Purchase
 from broker.domain.savings import covered_scope, covers_everywhere
 
@@ -111,8 +112,9 @@ class Bought:
 
     @property
     def fewest_nodes(self) -> int:
-        """Count the nodes of the emptiest step."""
-        return min((step.nodes for step in self.purchase.steps), default=0)
+        """Count the nodes of the emptiest step; 0 where there is a time without any."""
+        steps = self.purchase.steps
+        return fewest(steps, (step.nodes for step in steps))
 
     @property
     def most_nodes(self) -> int:
@@ -124,6 +126,11 @@ class Bought:
         """Give the instants of the first node and after the last one."""
         steps = self.purchase.steps
         return (steps[0].from_at, steps[-1].to_at) if steps else None
+
+    @property
+    def pauses(self) -> str:
+        """Say for how much of that time there are nodes, where not for all of it."""
+        return told_pauses(up_h(self.purchase.steps), *self.span) if self.span else ""
 
 
 def bought(plan: Plan) -> tuple[Bought, ...]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import pairwise
 
 from broker.domain.offer import Offer
+from broker.domain.pauses import fewest
 from broker.domain.plan import NodeStep, Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.exports.files import line_label
 from broker.exports.sharing import Part, shared_out
@@ -31,8 +31,7 @@ class ServingShare:
     @property
     def least_replicas(self) -> int:
         """Count the replicas of the emptiest step; 0 where there is a gap between two."""
-        has_gap = any(one.to_at < after.from_at for one, after in pairwise(self.steps))
-        return 0 if has_gap else min(step.replicas for step in self.steps)
+        return fewest(self.steps, (step.replicas for step in self.steps))
 
     @property
     def most_replicas(self) -> int:

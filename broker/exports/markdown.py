@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from broker.domain.chosen_model import chosen_model
+from broker.domain.pauses import fewest
 from broker.domain.plan import Plan, ServingAssignment, Status
 from broker.exports.buying import bought
 from broker.exports.extras import NO_EXTRAS, Extras, Told
@@ -77,7 +78,7 @@ def _purchases(plan: Plan) -> Iterator[str]:
             _range(one.fewest_nodes, one.most_nodes) if one.span else "–",
             f"{_code(one.name)} ({_plain(one.gpus)}), {_plain(one.where)}",
             _plain(one.terms),
-            " → ".join(_moment(at) for at in one.span or ()),
+            ", ".join(filter(None, (" → ".join(_moment(at) for at in one.span or ()), one.pauses))),
             _plain(", ".join(one.workloads)),
             _usd(one.purchase.usd),
         )
@@ -99,7 +100,7 @@ def _work(plan: Plan) -> Iterator[str]:
         (
             _plain(f"{one.service}, for {one.user_region}"),
             _range(
-                min((step.replicas for step in one.steps), default=0),
+                fewest(one.steps, (step.replicas for step in one.steps)),
                 max((step.replicas for step in one.steps), default=0),
             ),
             _plain(_how(plan, one)),

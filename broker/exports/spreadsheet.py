@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from broker.domain.cells import inert
+from broker.domain.pauses import up_h
 from broker.domain.plan import Plan
 from broker.exports.buying import Bought, Kind, bought
 from broker.exports.files import ExportFile, line_label
@@ -34,6 +35,7 @@ _COLUMNS = (
     "most_nodes",
     "from_at",
     "to_at",
+    "up_h",
     "price_kind",
     "term_months",
     "payment",
@@ -77,6 +79,7 @@ def _what(one: Bought) -> Iterator[_Cell]:
     yield from (one.fewest_nodes, one.most_nodes)
     yield from (_instant(at) for at in one.span or ())
     yield from ("",) * (0 if one.span else 2)
+    yield up_h(purchase.steps) if one.span else ""
     yield purchase.price_kind.value
     promised = offer.commitment if one.kind is not Kind.OWNED else None
     yield from (promised.term_months, promised.payment.value) if promised else ("", "")

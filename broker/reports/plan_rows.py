@@ -9,6 +9,7 @@ from fractions import Fraction
 from broker.domain.candidate import BatchCandidate, ClassRate, GangCandidate, ServingCandidate
 from broker.domain.chosen_model import chosen_model
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.pauses import fewest, up_h
 from broker.domain.plan import Plan, Purchase, ServingAssignment, TrainingAssignment
 from broker.domain.pool import Role
 from broker.domain.savings import covered_scope
@@ -28,8 +29,9 @@ _ACTIONS = {
 class BuyRow:
     """One purchase: what to do, with how many nodes, when, for whom, for how much.
 
-    A savings plan has no nodes: `promised_usd_per_hour` are paid every hour of its term, and
-    `utilization` of them is used in the horizon. Its `instance_type` says what it covers.
+    Where there is a time without any, `fewest_nodes` is 0; nodes are up for `up_h`. A savings
+    plan has no nodes: `promised_usd_per_hour` are paid every hour of its term, and `utilization` of
+    them is used in the horizon. Its `instance_type` says what it covers.
     """
 
     action: str
@@ -47,6 +49,7 @@ class BuyRow:
     most_nodes: int
     from_at: datetime
     to_at: datetime
+    up_h: float
     node_hours: Decimal
     workloads: str
     usd: Decimal
@@ -101,7 +104,8 @@ def work_rows(plan: Plan) -> tuple[WorkRow, ...]:
 
 
 def _buy_row(plan: Plan, purchase: Purchase, offer: Offer) -> BuyRow:
-    nodes = [step.nodes for step in purchase.steps] or [0]
+    steps = purchase.steps
+    nodes = [step.nodes for step in steps]
     horizon, savings = plan.workloads.horizon, purchase.savings
     return BuyRow(
         action=_ACTIONS[purchase.price_kind],
@@ -115,10 +119,11 @@ def _buy_row(plan: Plan, purchase: Purchase, offer: Offer) -> BuyRow:
         price_kind=purchase.price_kind.value,
         term_months=_term_months(purchase, offer),
         payment=_payment(purchase, offer),
-        fewest_nodes=min(nodes),
-        most_nodes=max(nodes),
-        from_at=purchase.steps[0].from_at if purchase.steps else horizon.start,
-        to_at=purchase.steps[-1].to_at if purchase.steps else horizon.end,
+        fewest_nodes=fewest(steps, nodes),
+        most_nodes=max(nodes, default=0),
+        from_at=steps[0].from_at if steps else horizon.start,
+        to_at=steps[-1].to_at if steps else horizon.end,
+        up_h=up_h(steps),
         node_hours=purchase.node_hours,
         workloads=", ".join(_workloads_of(plan, offer.machine, purchase)),
         usd=purchase.usd,
@@ -173,7 +178,7 @@ def _serving_row(one: ServingAssignment, model: str) -> WorkRow:
         market="spot" if one.on_spot else "firm",
         layout=candidate.laid_out,
         precision=candidate.precision.value,
-        fewest=min(replicas),
+        fewest=fewest(one.steps, replicas),
         most=max(replicas),
         gpus=candidate.gpus,
         from_at=one.steps[0].from_at,

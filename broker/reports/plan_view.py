@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from broker.domain.pauses import told_pauses
 from broker.domain.plan import Plan, Status, Term
 from broker.reports import words
 from broker.reports.formats import Column, Report, plain
@@ -130,11 +131,15 @@ def _purchases(plan: Plan) -> Table:
             Text(row.action, style="bold"),
             _range(row.fewest_nodes, row.most_nodes),
             Text(f"{name}\n{row.gpus_per_node}×{row.gpu}, {row.provider} {place}"),
-            Text(f"{_span(row.from_at, row.to_at)}\n{terms}"),
+            Text("\n".join(filter(None, (_span(row.from_at, row.to_at), _pauses(row), terms)))),
             row.workloads,
             _usd(row.usd),
         )
     return table
+
+
+def _pauses(row: BuyRow) -> str:
+    return told_pauses(row.up_h, row.from_at, row.to_at) if row.most_nodes else ""
 
 
 def _promise(row: BuyRow) -> Iterator[RenderableType]:
