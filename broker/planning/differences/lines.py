@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from broker.domain.case import committed_hours
 from broker.domain.offer import Offer, PriceKind
+from broker.domain.pauses import fewest
 from broker.domain.plan import NodeStep, Plan, Purchase
 from broker.domain.surcharge import paid, paid_by_key
 from broker.reports.diff_view import LineRow
@@ -168,4 +169,4 @@ def _span(purchase: Purchase | None) -> tuple[int | None, int | None]:
     if purchase is None or not purchase.steps:
         return None, None
     nodes = [step.nodes for step in purchase.steps]
-    return min(nodes), max(nodes)
+    return fewest(purchase.steps, nodes), max(nodes)

@@ -284,6 +284,19 @@ def test_nodes_that_go_for_some_hours_alone_are_said_to_come_back() -> None:
     assert (other.action, other.note) == ("remove", "")
 
 
+def test_a_line_with_hours_without_a_node_has_none_at_the_least() -> None:
+    old = plan_over(demand(2), view(BOX))
+    (line,) = old.purchases
+    noon, last_at = START + timedelta(hours=12), line.steps[-1].to_at
+    steps = (
+        NodeStep(from_at=START, to_at=noon, nodes=2),
+        NodeStep(from_at=last_at - timedelta(hours=1), to_at=last_at, nodes=2),
+    )
+    come_and_go = old.model_copy(update={"purchases": (line.model_copy(update={"steps": steps}),)})
+    (row,) = compare_found(old, come_and_go, BOX).lines
+    assert (row.old_least_nodes, row.new_least_nodes, row.new_most_nodes) == (2, 0, 2)
+
+
 def shifted(purchases: Sequence[Purchase], **to_hours: int) -> tuple[Purchase, ...]:
     """Let each purchase begin so many hours after the horizon does."""
     return tuple(
