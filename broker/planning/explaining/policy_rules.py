@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
+from broker.domain.burst import Burst
 from broker.domain.offer import Offer, Payment
 from broker.domain.policy import Policy, Sharing
 from broker.domain.workload import Workloads
 from broker.planning.explaining.batch_rules import batch_rules
-from broker.planning.explaining.rules import Rule, ladder, without_entry
+from broker.planning.explaining.rules import Edits, Rule, duration, ladder, without_entry
 from broker.planning.explaining.workload_rules import provider_share, run_rules, service_rules
 
 _MOST_GPUS = 100_000
@@ -32,7 +33,7 @@ def all_rules(
         one.availability.spare_zone or one.min_up_time or one.disaggregated
         for one in workloads.services
     ):
-        found.extend(_groups(workloads.policy))
+        found.extend(_groups(workloads))
     if not any(one.isolated_for for one in workloads.inventory):
         found.extend(
             without_entry("policy.isolated", name, lambda some: some.policy.isolated)
@@ -84,10 +85,30 @@ def _plan_share(policy: Policy) -> Rule:
     return ladder(place, place, f"{share:g}", looser, is_sized=False)
 
 
-def _groups(policy: Policy) -> Iterator[Rule]:
+def _groups(workloads: Workloads) -> Iterator[Rule]:
+    policy = workloads.policy
     yield _more_groups("policy.max_groups", policy.max_groups)
     if policy.burst is not None:
         yield _more_groups("policy.burst.max_groups", policy.burst.max_groups)
+    elif workloads.services and policy.robust is None and policy.max_groups < _MOST_GROUPS:
+        yield _some_burst()
+
+
+def _some_burst() -> Rule:
+    """Let one other kind serve for a day each, where none may; the key is in no file without it."""
+    burst = Burst()
+
+    def edits(workloads: Workloads, _: int) -> Edits:
+        policy = workloads.policy.model_dump(by_alias=True)
+        return {"policy": {**policy, "burst": burst.model_dump()}}
+
+    return Rule(
+        path="policy.burst",
+        value="none",
+        steps=1,
+        edits=edits,
+        text=lambda _: f"max_groups {burst.max_groups}, every {duration(burst.change_every)}",
+    )
 
 
 def _more_groups(place: str, most: int) -> Rule:

@@ -4,6 +4,7 @@ import pytest
 from batch_cases import batch_entry
 from tiny_cases import run_entry, service_entry, workloads
 
+from broker.domain.burst import Burst
 from broker.domain.workload import Workloads
 from broker.examples.catalog import examples
 from broker.planning.explaining.policy_rules import all_rules
@@ -124,6 +125,20 @@ def test_more_kinds_may_serve_for_a_time_where_some_may() -> None:
     assert loosest is not None
     assert loosest.max_groups == 4
     assert "policy.burst.max_groups" not in rules(workloads(services=[service_entry(1, 2)]))
+
+
+def test_another_kind_for_a_day_each_is_asked_about_where_none_may_be() -> None:
+    of = workloads(services=[service_entry(1, 2)], policy={"price_trend_per_year": -0.1})
+    some = rules(of)["policy.burst"]
+    assert (some.value, some.said(1), some.steps) == ("none", "max_groups 1, every 24 h", 1)
+    looser = some.at(of, 1)
+    assert looser.policy.burst == Burst(max_groups=1, change_every=timedelta(days=1))
+    assert looser.policy.model_copy(update={"burst": None}) == of.policy
+    scenarios = [{"name": "busy", "probability": 0.5}]
+    for policy in ({"burst": {}}, {"max_groups": 4}, {"robust": {"scenarios": scenarios}}):
+        others = workloads(services=[service_entry(1, 2)], policy=policy)
+        assert "policy.burst" not in rules(others), policy
+    assert "policy.burst" not in rules(with_run())
 
 
 def test_replicas_may_go_sooner_and_kinds_are_no_more_where_they_stay_up() -> None:
