@@ -24,6 +24,7 @@ from broker.planning.bare_plan import all_purchases
 from broker.planning.batch_work import owner_of
 from broker.planning.case import CaseReport
 from broker.planning.comparisons import Solved, solve_beside
+from broker.planning.place_notes import place_notes
 from broker.planning.strategies import Strategy
 from broker.planning.workloads_file import workloads_sha256
 from broker.planning.zone_notes import pool_notes, zone_notes
@@ -166,6 +167,7 @@ def _warnings(report: CaseReport, solved: Solved, used: Sequence[Offer]) -> Iter
     yield from _beyond(report.case, optimum)
     yield from zone_notes(report.case, optimum.serving)
     yield from pool_notes(report.case, optimum.serving)
+    yield from place_notes(report.case.workloads.policy.regions, used)
     labels = {one.candidate.label for one in optimum.serving}
     labels |= {one.candidate.label for one in optimum.training}
     if Label.ESTIMATED in labels:
