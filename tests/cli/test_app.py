@@ -147,6 +147,25 @@ def test_ctrl_c_ends_with_130() -> None:
     assert "Traceback" not in ended.stderr
 
 
+INTERRUPTED_AT_ONCE = """
+import os, signal, sys
+
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Pressed())
+from cli.launch import main
+main()
+"""
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_ends_with_130_and_no_word() -> None:
+    ended = child(INTERRUPTED_AT_ONCE, "--help")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
 def test_a_reader_that_leaves_early_causes_no_traceback(recorded_store: Path) -> None:
     offers = f"\"$0\" -c '{MAIN}' offers --format csv"
     ended = shell(f"{offers} | head -n 1", GPUBROKER_DATA_DIR=str(recorded_store))

@@ -78,7 +78,7 @@ def test_the_wheel_states_its_command_and_licence(wheel: Path) -> None:
         commands = archive.read(f"{ABOUT}/entry_points.txt").decode()
         metadata = archive.read(f"{ABOUT}/METADATA").decode()
         licence = archive.read(f"{ABOUT}/licenses/LICENSE").decode()
-    assert "gpubroker = cli.app:main" in commands
+    assert "gpubroker = cli.launch:main" in commands
     assert "License-Expression: Apache-2.0" in metadata
     assert "Apache License" in licence
     assert "Requires-Python: >=3.11" in metadata
