@@ -47,6 +47,9 @@ _ADAPTERS: Mapping[str, str] = MappingProxyType(
 PROVIDERS = tuple(_ADAPTERS)
 """The ids in data, policies and sheets."""
 
+WITH_REGIONS = ("aws", "gcp", "oci", "scaleway")
+"""Those whose `regions` of the settings choose what is read; all others are read whole."""
+
 _EXAMPLES: Mapping[str, str] = MappingProxyType(
     {"example-contract": "providers.sheet.example:ExampleContract"}
 )

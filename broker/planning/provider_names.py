@@ -1,19 +1,20 @@
-"""Names of providers in the settings: a slip of the pen would leave a key unused without a word."""
+"""Providers in the settings: what no provider reads would stay unused without a word."""
 
 from difflib import get_close_matches
 
 from broker.domain.errors import ConfigurationError
 from broker.settings import KEY_ENDINGS, Settings
-from providers.registry import PROVIDERS
+from providers.registry import PROVIDERS, WITH_REGIONS
 
 _NEAR = 0.6
 
 
 def check_known(settings: Settings) -> None:
-    """Refuse keys and regions of a provider whose name is a slip of the pen.
+    """Refuse keys and regions that nobody reads, by a slip of the pen or of a provider without.
 
     Raises:
-        ConfigurationError: a name is near to that of a provider, and is none.
+        ConfigurationError: a name is near to that of a provider, and is none; or regions are given
+            for one that is read whole.
     """
     for name in unknown_providers(settings):
         near = get_close_matches(name, PROVIDERS, 1, _NEAR)
@@ -21,6 +22,19 @@ def check_known(settings: Settings) -> None:
             raise ConfigurationError(
                 f"settings: keys or regions are given for {name!r}, which is no provider",
                 hint=f"did you mean {near[0]!r}? Correct it in the settings file or the variable",
+            )
+    _check_regions(settings)
+
+
+def _check_regions(settings: Settings) -> None:
+    for name in PROVIDERS:
+        if settings.regions.get(name) and name not in WITH_REGIONS:
+            raise ConfigurationError(
+                f"settings: regions {', '.join(settings.regions[name])} are given for {name!r}, "
+                f"which is read whole, wherever its machines stand; only {', '.join(WITH_REGIONS)} "
+                "take regions",
+                hint=f"take `regions` of {name} out of the settings; where a plan may buy is "
+                f"policy.regions of the workloads file, as deny: [{name}/REGION]",
             )
 
 

@@ -1,5 +1,6 @@
 """A doctor finds what is broken, says what to do, and tells no secret."""
 
+import inspect
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,9 @@ from broker.planning.doctor import Diagnosis, Doctor
 from broker.planning.service import open_service
 from broker.reports.doctor_view import CheckRow, ProviderRow, State
 from broker.settings import Settings
+from broker.specs.load import load_specs
 from providers.kit.network import Network
+from providers.registry import PROVIDERS, WITH_REGIONS, adapters
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
 Look = Callable[..., Diagnosis]
@@ -156,6 +159,26 @@ def test_a_refresh_refuses_keys_of_a_misspelt_provider(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, keys={"lamda_api_key": SecretStr("x")})
     with pytest.raises(ConfigurationError, match="'lamda', which is no provider"):
         open_service(settings).refresh(["lambda"])
+
+
+def test_regions_of_a_provider_that_reads_none_of_them_are_refused(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, regions={"lambda": ("us-east-1",), "aws": ("x",)})
+    with pytest.raises(ConfigurationError, match="us-east-1 are given for 'lambda'") as refused:
+        open_service(settings).refresh(["lambda"])
+    assert "only aws, gcp, oci, scaleway take regions" in str(refused.value)
+    assert "lambda/REGION" in refused.value.hint
+    row = check(look(settings), "providers")
+    assert (row.state, "'lambda'" in row.found) == (State.BROKEN, True)
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_who_takes_regions_is_who_reads_them(name: str) -> None:
+    (made,) = adapters(load_specs(), Settings(), [name])
+    path = Path(inspect.getfile(type(made)))
+    is_package = path.parent.name not in {"providers", "published"}
+    files = path.parent.glob("*.py") if is_package else [path]
+    reads = any("access.regions" in one.read_text(encoding="utf-8") for one in files)
+    assert reads is (name in WITH_REGIONS)
 
 
 def test_alerts_that_are_half_set_are_broken(tmp_path: Path) -> None:
