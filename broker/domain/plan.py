@@ -20,6 +20,9 @@ SCHEMA = "gpubroker.plan/1"
 SMALLEST_GAP = 1e-6
 """A gap below this is the solver's own tolerance: the plan counts as optimal."""
 
+LONGEST_BLOCK_H = 366 * 24
+"""No capacity block is booked for longer than a year."""
+
 
 class Status(StrEnum):
     """How good the plan is proven to be."""
@@ -41,7 +44,7 @@ class BookedBlock(Frozen):
     """The window of a capacity block as it is booked; it may end after the horizon."""
 
     starts_at: Instant
-    length_h: Annotated[int, Field(ge=1)]
+    length_h: Annotated[int, Field(ge=1, le=LONGEST_BLOCK_H)]
 
 
 class CoveredStep(Frozen):

@@ -37,9 +37,10 @@ def block_span(facts: Facts) -> Iterator[Finding]:
         window = one.purchase.block
         if not one.is_block or window is None:
             continue
-        ends_at = block_end(window)
-        first = max(0, -((timeline.start_at - window.starts_at) // timeline.slot))
-        after = min(timeline.count, (ends_at - timeline.start_at) // timeline.slot)
+        ahead = window.starts_at - timeline.start_at
+        first = min(timeline.count, max(0, -(-ahead // timeline.slot)))
+        ended = (block_end(window) - timeline.start_at) // timeline.slot
+        after = max(0, min(timeline.count, ended))
         start_at = timeline.start_at
         right = (start_at + first * timeline.slot, start_at + after * timeline.slot)
         spans = [(step.from_at, step.to_at) for step in one.purchase.steps]

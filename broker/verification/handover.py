@@ -67,7 +67,8 @@ def _carries(groups: Sequence[Group], staying: Array, load: Array) -> bool:
     carried: list[list[mathopt.Variable]] = [[] for _ in load]
     for group, count in zip(groups, staying.tolist(), strict=True):
         rates = [rate.requests_per_s for rate in group.assignment.candidate.rates]
-        routes = [(number, rate) for number, rate in enumerate(rates[: len(load)]) if rate > 0]
+        able = enumerate(rates[: len(load)])
+        routes = [(number, rate) for number, rate in able if rate > _NEGLIGIBLE_PER_S]
         columns = [model.add_variable(lb=0.0) for _ in routes]
         busy = sum(
             (one / rate for one, (_, rate) in zip(columns, routes, strict=True)),

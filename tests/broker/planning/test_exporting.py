@@ -11,6 +11,7 @@ from broker.domain.errors import ConfigurationError
 from broker.domain.explanation import Explanation, LineReason, OtherPlan, Outcome, UsdRange
 from broker.domain.offer import Offer
 from broker.domain.plan import Plan
+from broker.exports.forms import FORMS
 from broker.planning.exporting import export_plan, price_paths
 from broker.settings import Settings
 
@@ -75,6 +76,42 @@ def test_a_step_without_the_rates_of_its_size_classes_is_an_error(
     file.write_text(json.dumps(told), encoding="utf-8")
     with pytest.raises(ConfigurationError, match="size classes; rates and steps differ"):
         export_plan(file, "html", settings)
+
+
+FAR, BEFORE = "9999-12-31T23:59:59Z", "2026-12-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value", "message"),
+    [
+        ("purchases", ("steps", -1, "to_at"), FAR, "has a step from .* to 9999-12-31 23:59"),
+        ("purchases", ("steps", -1, "from_at"), FAR, "has a step from 9999-12-31 23:59"),
+        ("purchases", ("steps", -1, "to_at"), BEFORE, "not after the one before"),
+        ("serving", ("steps", -1, "to_at"), FAR, "to 9999-12-31 23:59"),
+        ("training", ("steps", 0, "from_at"), "0001-01-01T00:00:00Z", "from 1-01-01 00:00|0001"),
+        ("serving", ("candidate", "memory", "weights_gib"), -1e308, "is no size that a GPU has"),
+        ("training", ("candidate", "memory", "weights_gib"), 1e308, "is no size that a GPU has"),
+    ],
+)
+def test_figures_that_nobody_plans_are_an_error(
+    file: Path,
+    settings: Settings,
+    *,
+    part: str,
+    place: tuple[str | int, ...],
+    value: object,
+    message: str,
+) -> None:
+    told = json.loads(file.read_text(encoding="utf-8"))
+    *above, last = place
+    node = told[part][0]
+    for key in above:
+        node = node[key]
+    node[last] = value
+    file.write_text(json.dumps(told), encoding="utf-8")
+    for form in FORMS:
+        with pytest.raises(ConfigurationError, match=message):
+            export_plan(file, form, settings)
 
 
 def _explanation(plan: Plan, total_usd: Decimal) -> Explanation:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from pydantic import ValidationError
 
 from broker.domain.case import Case
 from broker.domain.offer import Block, Offer, PriceKind
@@ -57,6 +58,21 @@ def test_what_the_offer_does_not_sell_is_refused(
     plan: Plan, case: Case, *, block: Block, rule: str, message: str
 ) -> None:
     assert _broken(plan, case, block=block) == {rule: message}
+
+
+@pytest.mark.parametrize(
+    "at", [datetime(9999, 12, 31, 23, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)]
+)
+def test_a_window_at_the_end_of_all_time_is_refused(
+    plan: Plan, case: Case, *, at: datetime
+) -> None:
+    broken = _broken(plan, case, starts_at=at, step=(THIRD, THIRD + 48 * HOUR))
+    assert {"block_span", "block_window"} <= set(broken)
+
+
+def test_no_block_is_longer_than_a_year() -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 8784"):
+        BookedBlock(starts_at=THIRD, length_h=10**30)
 
 
 @pytest.mark.parametrize(

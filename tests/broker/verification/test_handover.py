@@ -1,5 +1,7 @@
 """A plan in which replicas take turns without overlap is refused; one that overlaps is not."""
 
+from dataclasses import replace
+
 from served_plans import plan_of
 from tiny_cases import case, offer, service_entry, serving, workloads
 
@@ -35,6 +37,14 @@ def test_a_kind_that_takes_over_without_overlap_leaves_the_start_up_unserved() -
 def test_a_kind_that_takes_over_after_a_slot_of_both_is_accepted() -> None:
     of, first, second = two_kinds()
     assert broken(plan_of(of, (first, {0: 1, 1: 1}), (second, {1: 1, 2: 1})), of) == []
+
+
+def test_a_rate_that_is_hardly_any_carries_nothing_and_stops_no_check() -> None:
+    of, first, second = two_kinds()
+    rates = (first.candidate.rates[0].model_copy(update={"requests_per_s": 5e-324}),)
+    slow = replace(first, candidate=first.candidate.model_copy(update={"rates": rates}))
+    swapped = plan_of(of, (slow, {0: 1, 1: 1}), (second, {1: 1, 2: 1}))
+    assert len(broken(swapped, of)) == 1
 
 
 def test_replicas_that_start_at_once_may_take_turns() -> None:
