@@ -119,8 +119,8 @@ class Book:
                 hint="",
             )
             run_id = connection.execute(query.returning(_RUN.c.id)).scalar_one()
-            done_at = _done_at(connection, schedule_id)
-        return Claim(run_id, found, found.due_at, done_at, attempt, token)
+            done_at, began_at = _last_done(connection, schedule_id)
+        return Claim(run_id, found, found.due_at, done_at, attempt, token, began_at=began_at)
 
     def finish(self, claim: Claim, ended: Ended, now: datetime) -> Ended:
         """Write what came of a run; one that was interrupted becomes due again, a few times.
@@ -187,10 +187,15 @@ def _states(connection: Connection, schedule_id: int, due_at: datetime) -> Seque
     return connection.execute(select(_RUN.c.state).where(*of)).scalars().all()
 
 
-def _done_at(connection: Connection, schedule_id: int) -> datetime | None:
+def _last_done(
+    connection: Connection, schedule_id: int
+) -> tuple[datetime, datetime] | tuple[None, None]:
+    """Give the last instant for which the job was done, and when that run began."""
     of = (_RUN.c.schedule_id == schedule_id, _RUN.c.state == RunState.DONE)
-    newest = select(_RUN.c.due_at).where(*of).order_by(_RUN.c.due_at.desc()).limit(1)
-    return connection.execute(newest).scalar()
+    both = select(_RUN.c.due_at, _RUN.c.started_at)
+    newest = both.where(*of).order_by(_RUN.c.due_at.desc()).limit(1)
+    found = connection.execute(newest).one_or_none()
+    return (None, None) if found is None else (found.due_at, found.started_at)
 
 
 def _following(connection: Connection, one: Scheduled, now: datetime) -> datetime:

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
 
 from broker.alerts.announcer import Delivery, Outcome
+from broker.clock import system_clock
 from broker.domain.alert import AlertKind
 from broker.domain.errors import BrokerError
 from broker.domain.plan import SolveSettings
@@ -29,6 +30,7 @@ NIGHT_SOLVE = SolveSettings(gap_fraction=0.01, time_limit_s=40.0, seed=0)
 _LOOK_S = 15.0
 _log = structlog.get_logger(__name__)
 _DAY = timedelta(days=1)
+_HALF_A_DAY = timedelta(hours=12)
 _WEEK = timedelta(weeks=1)
 
 
@@ -70,11 +72,11 @@ def _told_of_refresh(report: RefreshReport) -> str:
 def _nightly(work: Work) -> Ended:
     """Run the night, or wait for whoever runs it and see what came of it.
 
-    A night has the date of its instant in UTC. Where the one before had the same date, as local
-    times near midnight UTC do when the clock changes, it is run again.
+    A night has the date of its instant in UTC. Where the one before had the same date, it is run
+    again.
     """
     solve = work.job.solve or NIGHT_SOLVE
-    again = work.done_at is not None and work.done_at.date() == work.due_at.date()
+    again = is_another_night(work, system_clock())
     wish = NightWish(solve, recorded=work.job.recorded, again=again)
     nightly = open_nightly(work.settings)
     try:
@@ -91,6 +93,21 @@ def _nightly(work: Work) -> Ended:
             is_told=_is_told(nightly.alerts, work.job.subject),
         )
     return _told_of_night(report)
+
+
+def is_another_night(work: Work, now: datetime) -> bool:
+    """Say whether the night before had the date of this one, so that it hides it.
+
+    Local times near midnight UTC have it when the clock changes; and so does a night that began
+    late, after midnight, long before the next one is due. One that was made up for shortly before
+    the regular one is that night.
+    """
+    if work.done_at is None:
+        return False
+    if work.done_at.date() == work.due_at.date():
+        return True
+    began_at = work.began_at or work.done_at
+    return began_at.date() == now.date() and work.due_at - began_at >= _HALF_A_DAY
 
 
 def _is_told(alerts: AlertService, workloads: str) -> bool:

@@ -59,7 +59,8 @@ class Scheduled:
 class Claim:
     """A run that has begun: of which job, for which instant, under which token of the lease.
 
-    `done_at` is the last instant for which the job was done, None before the first.
+    `done_at` is the last instant for which the job was done, None before the first; that run began
+    at `began_at`, later where it was made up for.
     """
 
     run_id: int
@@ -68,6 +69,7 @@ class Claim:
     done_at: datetime | None
     attempt: int
     token: int
+    began_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

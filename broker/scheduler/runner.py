@@ -239,7 +239,14 @@ class Runner:
     def _perform(self, claim: Claim) -> Ended:
         job = claim.scheduled.job
         _log.info("job_started", job=job.name, due_at=claim.due_at.isoformat())
-        work = Work(self._crew.settings, job, claim.due_at, claim.done_at, claim.token)
+        work = Work(
+            self._crew.settings,
+            job,
+            claim.due_at,
+            claim.done_at,
+            claim.token,
+            began_at=claim.began_at,
+        )
         must_end_s = time.monotonic() + self._bounds.job.total_seconds()
         crew = self._crew
         try:

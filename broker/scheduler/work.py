@@ -12,8 +12,8 @@ from broker.settings import Settings
 class Work:
     """One run of a job: under which settings, and for which instant it was due.
 
-    `done_at` is the last instant for which it was done, None before the first. Nothing is written
-    for it but under `token`, the one of the lease.
+    `done_at` is the last instant for which it was done, None before the first; that run began
+    at `began_at`. Nothing is written for it but under `token`, the one of the lease.
     """
 
     settings: Settings
@@ -21,6 +21,7 @@ class Work:
     due_at: datetime
     done_at: datetime | None
     token: int
+    began_at: datetime | None = None
 
 
 Perform = Callable[[Work], Ended]

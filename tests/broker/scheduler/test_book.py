@@ -108,6 +108,11 @@ def test_what_was_missed_is_made_up_for_once(world: World) -> None:
     assert world.run(one) == START + timedelta(hours=1)
     assert world.due_at() == START + timedelta(hours=8)
     assert world.claim(one) is None
+    world.watch.forward(hours=1)
+    claim = world.claim(one)
+    assert claim is not None
+    late = START + timedelta(hours=7, minutes=10)
+    assert (claim.done_at, claim.began_at) == (START + timedelta(hours=1), late)
 
 
 def test_a_clock_set_back_a_little_runs_nothing_again(world: World) -> None:

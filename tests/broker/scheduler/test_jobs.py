@@ -1,5 +1,5 @@
 import json
-from datetime import time, timedelta
+from datetime import datetime, time, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -8,7 +8,7 @@ from schedules import START, Watch, hourly, settings_over
 
 from broker.domain.alert import Alert, AlertKind
 from broker.planning.alerting import open_alerts
-from broker.scheduler.jobs import perform
+from broker.scheduler.jobs import is_another_night, perform
 from broker.scheduler.records import Ended, Job, JobKind, RunState, Scheduled
 from broker.scheduler.rules import LocalTime
 from broker.scheduler.telling import teller
@@ -51,6 +51,31 @@ def test_a_failure_is_told_once_whatever_its_figures_and_its_end_too(settings: S
     watch.forward(hours=1)
     tell(scheduled(hourly()), Ended(RunState.DONE))
     assert told(settings) == [title, f"Mended: {title}"]
+
+
+@pytest.mark.parametrize(
+    ("done", "began", "due", "again"),
+    [
+        # 01:30 in Berlin, on the two days on which its clocks change.
+        ("2026-03-29T00:30", "2026-03-29T00:30", "2026-03-29T23:30", True),
+        ("2026-10-24T23:30", "2026-10-24T23:30", "2026-10-26T00:30", False),
+        # Due at 23:30, but begun after midnight: the next one is of the same date.
+        ("2026-07-01T23:30", "2026-07-02T00:10", "2026-07-02T23:30", True),
+        ("2026-07-01T23:30", "2026-07-01T23:31", "2026-07-02T23:30", False),
+        # Due at 02:30, missed, and made up for two hours before the next one.
+        ("2026-07-01T02:30", "2026-07-02T00:30", "2026-07-02T02:30", False),
+    ],
+)
+def test_a_night_of_the_date_of_the_one_before_is_run_again(
+    settings: Settings, *, done: str, began: str, due: str, again: bool
+) -> None:
+    done_at, began_at, due_at = (datetime.fromisoformat(f"{one}Z") for one in (done, began, due))
+    work = Work(settings, WEEKLY, due_at, done_at, 1, began_at=began_at)
+    assert is_another_night(work, due_at + timedelta(seconds=5)) is again
+
+
+def test_the_first_night_is_no_other(settings: Settings) -> None:
+    assert not is_another_night(Work(settings, WEEKLY, START, None, 1), START)
 
 
 def test_what_the_job_itself_has_told_is_not_told_again(settings: Settings) -> None:
