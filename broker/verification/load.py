@@ -18,6 +18,7 @@ _NEGLIGIBLE_PER_S = 1e-8
 """Requests/s that nobody misses, one in three years: what rounding a written figure may lose."""
 _ROUNDING = 1e-9
 """So much of a count of replicas is noise of floats: a whole number is that number."""
+_LEAST_LOAD = 1e-4
 _SEVERAL = 2
 
 _Kind = tuple[str, str, str, str, str]
@@ -157,11 +158,12 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
     Where each stays up for a least time, as many may be up as carry the load of any slot less than
     that time away. With a spare zone of n, ⌈…⌉ replicas and one for each n − 1 of them are as
     many as may be, too. More would stand idle, and could pass as use of a commitment. The rates are
-    the least that an option of the kind gives.
+    the least that an option of the kind gives; a load counts as a ten-thousandth of the peak of its
+    class at the least, and where several kinds may serve of what the fastest replica carries.
     """
     least = _least_rates(facts)
     for service, region in _demands(facts):
-        needed = facts.needed_requests_per_s(service, region)
+        needed = _counted(facts, service, region)
         for name, same in kinds_of(facts, service, region).items():
             replicas = sum((group.replicas for group in same), facts.timeline.zeros())
             rates = least.get((service.name, region, name), ())
@@ -174,6 +176,18 @@ def idle_replicas(facts: Facts) -> Iterator[Finding]:
             if over.any():
                 counts = f"{replicas[over][0]:.0f} replicas, {most[over][0]:.0f} carry all"
                 yield Finding(_name(same[0]), f"{counts} {facts.timeline.where(over)}")
+
+
+def _counted(facts: Facts, service: Service, region: str) -> Array:
+    """Give the loads with tiny ones rounded up: plans may take slots that differ by less as one."""
+    needed = facts.needed_requests_per_s(service, region)
+    floor = needed.max(axis=0)
+    if not facts.case.workloads.policy.has_one_kind:
+        for one in facts.case.serving:
+            if (one.service, one.user_region) == (service.name, region):
+                rates = [rate.requests_per_s for rate in one.candidate.rates[: len(floor)]]
+                floor[: len(rates)] = np.maximum(floor[: len(rates)], rates)
+    return np.asarray(np.where(needed > 0, np.maximum(needed, _LEAST_LOAD * floor), 0.0))
 
 
 def _with_zone(service: Service, alone: Array) -> Array:

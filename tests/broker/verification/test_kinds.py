@@ -98,6 +98,27 @@ def test_a_load_that_fills_whole_replicas_has_none_to_spare(load: float, carry_a
     assert found.message.startswith(f"{carry_all + 1} replicas, {carry_all} carry all")
 
 
+@pytest.mark.parametrize("max_groups", [1, 2])
+def test_a_tiny_load_of_one_size_class_counts_as_a_part_of_its_peak(max_groups: int) -> None:
+    """1.9999 and 0.00001 requests/s need two replicas, but 0.0001 of the peak of 10 a third."""
+    sizes = [{"input_tokens": 1000, "output_tokens": tokens, "share": 0.5} for tokens in (100, 200)]
+    by_size = [[1.9999, 1.0, 1.0], [0.00001, 10.0, 0.0]]
+    load = {"requests_per_s": {"step": "8 h", "by_size": by_size}}
+    box = offer("4", gpus=8)
+    of = case_of(
+        workloads(
+            services=[service_entry(1, 1, traffic=load, sizes=sizes)],
+            policy={"max_groups": max_groups},
+        ),
+        [box],
+        serving=[serving(box, [1.0, 1.0])],
+    )
+    plan = assembled(of, solved(of))
+    (group,) = plan.serving
+    assert [step.replicas for step in group.steps] == [3, 11, 1]
+    assert check(plan, of) == ()
+
+
 def test_an_idle_replica_breaks_no_other_rule_where_its_node_has_room(
     altered: Alter, case: Case
 ) -> None:
