@@ -4,33 +4,34 @@ HiGHS branches on one column at a time, and its relaxed programs mix a run over 
 a *node* says which answers each question still has: the places of a run (a machine, firm or spot),
 the kinds of a demand. Nodes are bounded by the relaxed program, the lowest bound first, with cuts
 that hold everywhere and bite once a run has one place (`clashes`). Where every question has one
-answer, HiGHS looks for a plan that is better than the best, and mostly finds soon that there is
-none.
+answer, what is left falls into parts, and HiGHS looks in each for a plan that is better than the
+best (`leaves`); mostly it finds soon that there is none.
 """
 
 import heapq
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from ortools.math_opt import model_pb2
 
 from solver.milp.alike_periods import clusters_of
+from solver.milp.alone import Alone
 from solver.milp.beside import Beside
 from solver.milp.clashes import clashes
 from solver.milp.coarse import Coarse, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
-from solver.milp.first_plan import is_plan
+from solver.milp.leaves import Leaf, Leaves, Searched
 from solver.milp.linear import LinearPlan, LinearResult
-from solver.milp.program import Program, add_rows, to_proto
+from solver.milp.parts import arrays_of
+from solver.milp.program import Program
 from solver.milp.questions import Answers, questions_of, split
 from solver.milp.rows import Rows, some_of
 from solver.milp.separate import missed_fills
 from solver.milp.sets import Floats
-from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.solve import Limits, Outcome, Solution
 from solver.milp.variables import Ints
 from solver.milp.watch import Watch
 
@@ -44,6 +45,7 @@ _BINDING = 1e-7
 _OF_THE_GAP = 0.99
 _ROUNDING_USD = 1e-4
 """A bound must be within the gap after it and the plan are rounded, too."""
+_SAME = 1e-9
 _FIRST_NODES = 50
 _MORE_NODES = 10
 _MANY_GROUPS = 250
@@ -142,6 +144,10 @@ class _Tree:
         self.program, self.coarse, self.clock = program, smaller, clock
         self.limits, self.watch = aim.limits, aim.watch
         self.questions = questions_of(program)
+        self.answers = np.concatenate([own for one in self.questions for own in one.answers])
+        self.arrays = arrays_of(program)
+        self.alone = Alone(self.arrays, self.questions, self.limits, self.watch)
+        self.search = Leaves(self.arrays, self.answers, self.limits, self.watch)
         self.usd = aim.known_usd
         self.best: Solution | None = None
         self.closed_usd = math.inf
@@ -177,19 +183,53 @@ class _Tree:
                 return
             self._take_in(self._solved(workers, nodes))
 
+    def upper(self, node: _Node) -> Floats:
+        """Give what the columns of all answers are at most in a node."""
+        pairs = zip(self.questions, node.answers, strict=True)
+        return np.concatenate(
+            [
+                np.full(len(own), float(number in left))
+                for one, left in pairs
+                for number, own in enumerate(one.answers)
+            ]
+        )
+
+    def _searched(self, nodes: Sequence[_Node]) -> list[_Step]:
+        """Look for better plans in leaves."""
+        return [self._step(node, one) for node, one in zip(nodes, self._found(nodes), strict=True)]
+
+    def _found(self, nodes: Sequence[_Node]) -> list[Searched]:
+        leaves = []
+        for node in nodes:
+            upper = self.arrays.upper.copy()
+            upper[self.answers] = self.upper(node)
+            leaves.append(Leaf(upper, node.cuts or (), node.nodes))
+        return self.search.searched(leaves, self.enough_usd, self.left_s)
+
+    def _step(self, node: _Node, found: Searched) -> _Step:
+        """Give a leaf again if it was not done."""
+        bound_usd = max(node.bound_usd, found.bound_usd)
+        step = _Step([])
+        if found.values is not None:
+            step.solution = Solution(Outcome.FEASIBLE, found.values, 0.0)
+        if found.is_done:
+            step.closed_usd = bound_usd
+        elif bound_usd < self.enough_usd * (1 - _SAME):
+            step.nodes = [replace(node, bound_usd=bound_usd, nodes=node.nodes * _MORE_NODES)]
+        return step
+
     def _solved(self, workers: Sequence["_Worker"], nodes: Sequence[_Node]) -> list[_Step]:
         """Solve nodes, with all workers at once; give what came of each, in the order of nodes.
 
-        A worker's relaxed program ends where it was with the node before: so each has its own
-        nodes, but for leaves, of which each takes the next one.
+        A worker's relaxed program ends where it was with the node before: so each has its own.
         """
+        if nodes[0].cuts is not None:
+            return self._searched(nodes)
         steps: dict[int, _Step] = {}
         every = list(enumerate(nodes))
-        is_leaves = nodes[0].cuts is not None
-        shared = iter(every)
-        own = [shared if is_leaves else iter(every[at::_WORKERS]) for at in range(_WORKERS)]
+        own = [every[at::_WORKERS] for at in range(_WORKERS)]
 
-        def work(worker: _Worker, some: Iterator[tuple[int, _Node]]) -> bool:
+        def work(worker: _Worker, some: Sequence[tuple[int, _Node]]) -> bool:
             for at, node in some:
                 steps[at] = worker.solved(node)
             return True
@@ -234,18 +274,16 @@ class _Tree:
 class _Worker:
     """A coarse program of its own, which goes from node to node."""
 
-    def __init__(self, tree: _Tree, model: bytes = b"") -> None:
+    def __init__(self, tree: _Tree) -> None:
         self.tree, self.program = tree, tree.program
-        self.model = model or to_proto(self.program).SerializeToString()
-        self.columns = np.concatenate([own for one in tree.questions for own in one.answers])
-        self.column_of = tree.coarse.column_of[self.columns]
+        self.column_of = tree.coarse.column_of[tree.answers]
         self.cuts: list[_Cut] = []
         self.row_usd = np.zeros(0)
         self.linear = self.tree.coarse.relaxed()
 
     def with_binding(self) -> "_Worker":
         """Make another one with the cuts that cost something in the last node alone."""
-        other = _Worker(self.tree, self.model)
+        other = _Worker(self.tree)
         other.add([_Cut(rows, *self.tree.coarse.added(rows)) for rows in self._binding()])
         return other
 
@@ -260,8 +298,6 @@ class _Worker:
 
         Where the relaxed program gives up, HiGHS is to say what is in the node.
         """
-        if node.cuts is not None:
-            return self._searched(node)
         known = len(self.cuts)
         bound_usd, plan = self._bounded(node, is_root=is_root)
         node = replace(node, bound_usd=bound_usd)
@@ -302,7 +338,8 @@ class _Worker:
     def _missed(self, values: Floats, *, is_root: bool) -> list[Rows]:
         """Give the cuts that a relaxed plan breaks; those that take long to find at the root."""
         clashing = clashes(self.program, values)
-        found = [] if clashing is None else [clashing]
+        dear = self.tree.alone.missed(values, self.tree.left_s)
+        found = [one for one in (clashing, dear) if one is not None]
         if is_root:
             clusters = self.tree.coarse.clusters
             fills = missed_fills(self.program, values, clusters=clusters)
@@ -324,20 +361,9 @@ class _Worker:
 
     def _cap(self, node: _Node) -> None:
         """Leave a node's answers alone to the relaxed program."""
-        upper = np.bincount(self.column_of, self._upper(node))
+        upper = np.bincount(self.column_of, self.tree.upper(node))
         which = np.unique(self.column_of)
         self.linear.cap(which, upper[which])
-
-    def _upper(self, node: _Node) -> Floats:
-        """Give what the columns of all answers are at most in a node."""
-        pairs = zip(self.tree.questions, node.answers, strict=True)
-        return np.concatenate(
-            [
-                np.full(len(own), float(number in left))
-                for one, left in pairs
-                for number, own in enumerate(one.answers)
-            ]
-        )
 
     def _binding(self) -> tuple[Rows, ...]:
         """Give the rows of the cuts that cost something in the last relaxed plan that had them."""
@@ -353,24 +379,3 @@ class _Worker:
                 binding.append(some_of(cut.rows, which))
             start = end
         return tuple(binding)
-
-    def _searched(self, node: _Node) -> _Step:
-        """Let HiGHS look for a better plan in a leaf; give the leaf again if it was not done."""
-        proto = model_pb2.ModelProto.FromString(self.model)
-        upper = np.array(proto.variables.upper_bounds)
-        upper[self.columns] = self._upper(node)
-        proto.variables.upper_bounds[:] = upper.tolist()
-        add_rows(proto, node.cuts or ())
-        limits = replace(
-            self.tree.limits, time_limit_s=max(self.tree.left_s(), 0.1), most_nodes=node.nodes
-        )
-        ends = Watch(is_ended=self.tree.watch.is_ended)
-        below_usd = self.tree.enough_usd
-        found = solve_model(proto.SerializeToString(), limits, watch=ends, below_usd=below_usd)
-        step = _Step([], solution=found if is_plan(found) else None)
-        bound_usd = max(node.bound_usd, found.bound_usd)
-        if found.outcome is Outcome.OPTIMAL:
-            step.closed_usd = bound_usd
-        elif found.outcome is not Outcome.INFEASIBLE:
-            step.nodes = [replace(node, bound_usd=bound_usd, nodes=node.nodes * _MORE_NODES)]
-        return step

@@ -26,12 +26,13 @@ from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
 from solver.milp.floor import at_floor
 from solver.milp.hint import hint_from
 from solver.milp.known import Known, better
-from solver.milp.narrow import possible, promising
+from solver.milp.narrow import Rest, possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.placed_better import placed_better
 from solver.milp.price_out import relaxed_over_all
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.prune import prune
+from solver.milp.refined import refined
 from solver.milp.relax import Relaxed, solve_relaxed
 from solver.milp.scenarios.search import Ways, joint_bound_usd, solve_joint
 from solver.milp.sets import Floats, Sets, has_hopeless_workload, with_one_kind
@@ -55,6 +56,7 @@ _FREE_SHARE = 0.6
 _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
 _BRANCH_SHARE = 0.95
+_REFINE_SHARE = 0.2
 
 
 def optimize(
@@ -228,7 +230,7 @@ def _improved(
         return known, bounds[0], _is_within(known.usd, bounds[0], limits)
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd), True
-    return _closed_in(rest_sets, known, bounds, limits=limits, watch=watch)
+    return _closed_in((sets, relaxed, left), known, limits=limits, watch=watch)
 
 
 def _solved_whole(
@@ -267,12 +269,23 @@ def _is_beyond(known: Known, bounds: tuple[float, float]) -> bool:
 
 
 def _closed_in(
-    rest: Sets, known: Known, bounds: tuple[float, float], *, limits: Limits, watch: Watch
+    of: tuple[Sets, Relaxed, Rest], known: Known, *, limits: Limits, watch: Watch
 ) -> tuple[Known, float, bool]:
-    """Branch by hand; `bounds` are those of all, and of what is beyond the rest."""
-    least_usd, beyond_usd = bounds
-    known, bound_usd = _branched(build_program(rest), known, limits, _capped(watch, beyond_usd))
-    bound_usd = max(min(bound_usd, beyond_usd), least_usd)
+    """Place a plan of some sets better, and branch by hand on what then may still be better."""
+    sets, relaxed, rest = of
+    ends_at = time.monotonic() + limits.time_limit_s
+    part = _left(limits, limits.time_limit_s * _REFINE_SHARE)
+    better_one = refined(known, rest.sets, part, watch)
+    if better_one.usd < known.usd:
+        known = better_one
+        watch.saw(best_usd=known.usd)
+        rest = possible(sets, relaxed, known.usd)
+    least_usd = relaxed.bound_usd
+    if has_hopeless_workload(rest.sets):
+        return known, min(known.usd, rest.beyond_usd), True
+    program, left = build_program(rest.sets), _left(limits, ends_at - time.monotonic())
+    known, bound_usd = _branched(program, known, left, _capped(watch, rest.beyond_usd))
+    bound_usd = max(min(bound_usd, rest.beyond_usd), least_usd)
     return known, bound_usd, _is_within(known.usd, bound_usd, limits)
 
 

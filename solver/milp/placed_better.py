@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +14,7 @@ from solver.milp.hint import hint_from
 from solver.milp.known import Known, better
 from solver.milp.merged import merged
 from solver.milp.program import Program, build_program, to_proto
+from solver.milp.refined import refined
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
@@ -21,33 +23,69 @@ _MOST_MERGED = 1_000_000
 """Of more coefficients than this HiGHS reads for minutes, in gigabytes, and finds little."""
 _SAME = 1e-6
 """A hint that is worth another sum leaves out a part of the plan."""
-_MERGE_SHARE = 0.5
-"""So much of the time left plans are merged for at once, as others are found meanwhile."""
+_SHARE = 0.5
+"""So much of the time left one plan is worked on at most, as others are found meanwhile."""
 _SHORTEST_S = 1.0
 
 
 def placed_better(known: Known, limits: Limits, watch: Watch) -> Known:
-    """Search on; meanwhile, take of all plans that are known what is cheapest together."""
-    program, plans = known.program, [*known.others, known.solution.values]
-    ends_at = time.monotonic() + limits.time_limit_s
+    """Search on; meanwhile refine what is found, and merge all plans that are known."""
+    work = _Work(known, limits, watch)
+    job = Beside(work.next())
+    for values in searched_on(known.program, limits, work.now):
+        work.add(values)
+        if job.is_done:
+            work.take(job.result())
+            job = Beside(work.next())
+        watch.saw(best_usd=work.best.usd)
+    work.take(job.result())
+    return work.best
 
-    def begun() -> Beside[Known | None]:
-        left_s = (ends_at - time.monotonic()) * _MERGE_SHARE
-        left = replace(limits, time_limit_s=max(left_s, _SHORTEST_S))
-        return Beside(partial(_merged, known, (program, tuple(plans)), left, watch))
 
-    def now() -> float:
-        return math.inf if watch.is_ended() else time.monotonic()
+class _Work:
+    """The plans of a program that are known, and what is to be done with them next."""
 
-    merging = begun()
-    for other in searched_on(program, limits, now):
-        plans.append(other)
-        known = better(known, Known(program, Solution(Outcome.FEASIBLE, other, 0.0)))
-        if merging.is_done:
-            known = better(known, merging.result() or known)
-            merging = begun()
-        watch.saw(best_usd=known.usd)
-    return better(known, merging.result() or known)
+    def __init__(self, known: Known, limits: Limits, watch: Watch) -> None:
+        self.program, self.best = known.program, known
+        self.limits, self.watch = limits, watch
+        self.ends_at = time.monotonic() + limits.time_limit_s
+        self.plans = [*known.others, known.solution.values]
+        self.raw = list(self.plans)
+        self.is_merging = True
+
+    def now(self) -> float:
+        """Give the time, or that there is none left."""
+        return math.inf if self.watch.is_ended() else time.monotonic()
+
+    def add(self, values: Floats) -> None:
+        """Take in a plan that was searched."""
+        self.plans.append(values)
+        self.raw.append(values)
+        self.best = better(self.best, self._known(values))
+
+    def take(self, found: Known | None) -> None:
+        """Take in what a job has found."""
+        if found is None or found.usd >= self.best.usd:
+            return
+        self.best = found
+        values = np.nan_to_num(hint_from(found.program, found.solution.values, self.program))
+        if abs(float(self.program.cost @ values) - found.usd) <= _SAME * found.usd:
+            self.plans.append(values)
+
+    def next(self) -> Callable[[], Known | None]:
+        """Refine the cheapest plan that is as it was found; every other time, merge all."""
+        left_s = (self.ends_at - time.monotonic()) * _SHARE
+        left = replace(self.limits, time_limit_s=max(left_s, _SHORTEST_S))
+        self.is_merging = not (self.is_merging and self.raw)
+        if self.is_merging:
+            of = self.program, tuple(self.plans)
+            return partial(_merged, self.best, of, left, self.watch)
+        usd = [float(self.program.cost @ one) for one in self.raw]
+        one = self._known(self.raw.pop(int(np.argmin(usd))))
+        return partial(refined, one, self.program.sets, left, self.watch, workers=1)
+
+    def _known(self, values: Floats) -> Known:
+        return Known(self.program, Solution(Outcome.FEASIBLE, values, 0.0))
 
 
 def _merged(

@@ -1,0 +1,230 @@
+"""Programs with chosen answers: their parts, hours that are one, and what an answer costs alone."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from one_kind_sets import one_kind_sets
+from random_cases import budget_case, savings_case, steady_case
+from solving import EXACT, objective_usd, same_cost, solution_of
+from target_cases import target_case
+
+from broker.domain.case import Case
+from solver.milp.alone import Alone
+from solver.milp.build import build_sets
+from solver.milp.drafted import holds
+from solver.milp.known import Known
+from solver.milp.leaves import Leaf, Leaves, Searched
+from solver.milp.part_model import part_model
+from solver.milp.parts import Arrays, arrays_of, parts_of
+from solver.milp.program import Program, build_program, to_proto
+from solver.milp.questions import Question, questions_of
+from solver.milp.refined import refined
+from solver.milp.sets import Floats, has_hopeless_workload
+from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.watch import Watch
+
+NO_END = 1e9
+USED = 0.5
+
+
+def other_cases() -> Iterator[Case]:
+    """Give cases with one kind a demand whose rows join workloads."""
+    for seed in range(12):
+        for of in (steady_case(seed), savings_case(seed), budget_case(seed), target_case(seed)):
+            policy = of.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
+            yield replace(of, workloads=of.workloads.model_copy(update={"policy": policy}))
+
+
+def drawn() -> list[tuple[Program, Solution]]:
+    """Give programs and their cheapest plans."""
+    every = [*one_kind_sets(), *map(build_sets, other_cases())]
+    programs = [build_program(sets) for sets in every if not has_hopeless_workload(sets)]
+    pairs = [(one, solution_of(one)) for one in programs]
+    return [pair for pair in pairs if 0 < objective_usd(*pair) < math.inf]
+
+
+def answers_of(questions: tuple[Question, ...]) -> np.typing.NDArray[np.int64]:
+    return np.concatenate([own for one in questions for own in one.answers])
+
+
+def leaf_of(arrays: Arrays, questions: tuple[Question, ...], values: Floats) -> Floats:
+    """Say what columns are at most where each question has the answer of a plan."""
+    upper = arrays.upper.copy()
+    for one in questions:
+        chosen = int(np.argmax(one.shares(values)))
+        for number, columns in enumerate(one.answers):
+            if number != chosen:
+                upper[columns] = 0.0
+    return upper
+
+
+def searched(
+    arrays: Arrays, program: Program, leaf: Leaf, enough_usd: float = math.inf
+) -> Searched:
+    search = Leaves(arrays, answers_of(questions_of(program)), EXACT, Watch())
+    (found,) = search.searched([leaf], enough_usd, lambda: NO_END)
+    return found
+
+
+def test_the_parts_of_a_leaf_cost_together_what_it_costs() -> None:
+    split = 0
+    for program, solution in drawn():
+        arrays = arrays_of(program)
+        upper = leaf_of(arrays, questions_of(program), solution.values)
+        parts = parts_of(arrays, upper)
+        assert parts is not None
+        found = searched(arrays, program, Leaf(upper, (), 1_000_000))
+        assert found.is_done
+        assert found.values is not None
+        assert holds(program, found.values)
+        usd = objective_usd(program, solution)
+        assert same_cost(float(program.cost @ found.values), usd)
+        assert same_cost(found.bound_usd, usd)
+        split += len(parts) > 1
+    assert split > 10
+
+
+def test_hours_that_are_alike_are_one_at_no_other_cost() -> None:
+    fewer = 0
+    for program, solution in drawn():
+        arrays = arrays_of(program)
+        upper = leaf_of(arrays, questions_of(program), solution.values)
+        for part in parts_of(arrays, upper) or []:
+            model = part_model(arrays, part)
+            plain = part_model(replace(arrays, is_hourly=np.zeros_like(arrays.is_hourly)), part)
+            of, alike = (
+                solve_model(one.proto.SerializeToString(), EXACT) for one in (plain, model)
+            )
+            assert alike.outcome is of.outcome
+            if of.outcome is Outcome.OPTIMAL:
+                assert same_cost(model.usd(alike.values), plain.usd(of.values))
+                paid = float(arrays.usd[part.columns] @ model.values(alike.values))
+                assert same_cost(paid, model.usd(alike.values))
+                assert (model.hint(model.values(alike.values)) == alike.values).all()
+            fewer += len(model.proto.variables.ids) < len(part.columns)
+    assert fewer > 20
+
+
+def test_a_leaf_without_a_plan_is_told() -> None:
+    program, solution = drawn()[0]
+    arrays, questions = arrays_of(program), questions_of(program)
+    upper = leaf_of(arrays, questions, solution.values)
+    upper[np.concatenate(questions[0].answers)] = 0.0
+    assert parts_of(arrays, upper) is None
+    assert searched(arrays, program, Leaf(upper, (), 1)).bound_usd == math.inf
+
+
+def test_a_leaf_that_costs_enough_is_not_searched_for_more() -> None:
+    for program, solution in drawn()[::4]:
+        arrays = arrays_of(program)
+        upper = leaf_of(arrays, questions_of(program), solution.values)
+        usd = objective_usd(program, solution)
+        found = searched(arrays, program, Leaf(upper, (), 1_000_000), 0.9 * usd)
+        assert 0.9 * usd * (1 - 1e-6) <= found.bound_usd <= usd * (1 + 1e-6)
+
+
+def test_what_is_known_of_parts_is_a_plan_where_there_is_no_time() -> None:
+    for program, solution in drawn()[::4]:
+        arrays = arrays_of(program)
+        upper = leaf_of(arrays, questions_of(program), solution.values)
+        search = Leaves(arrays, answers_of(questions_of(program)), EXACT, Watch())
+        leaf = Leaf(upper, (), 1, solution.values)
+        (found,) = search.searched([leaf], math.inf, lambda: 0.0)
+        assert found.values is not None
+        assert same_cost(float(program.cost @ found.values), objective_usd(program, solution))
+        assert found.bound_usd <= objective_usd(program, solution) * (1 + 1e-6)
+
+
+def test_no_plan_with_an_answer_pays_less_than_it_costs_alone() -> None:
+    tried = 0
+    for program, _ in drawn()[::2]:
+        arrays, questions = arrays_of(program), questions_of(program)
+        alone = Alone(arrays, questions, EXACT, Watch())
+        for number, question in enumerate(questions):
+            for answer, columns in enumerate(question.answers):
+                if question.is_run or not len(columns):
+                    continue
+                least = alone.cost_of(number, answer, lambda: NO_END)
+                paid = cheapest_usd(program, arrays, columns, least.columns)
+                assert least.usd <= paid + 1e-6 * max(1.0, paid)
+                tried += least.usd > 0 and paid < math.inf
+    assert tried > 40
+
+
+def cheapest_usd(
+    program: Program, arrays: Arrays, answer: Floats, paid: np.typing.NDArray[np.int64]
+) -> float:
+    """Give the least that a plan with an answer pays for some columns; infinity for no plan."""
+    proto = to_proto(program)
+    lower = np.array(proto.variables.lower_bounds)
+    lower[answer] = 1.0
+    proto.variables.lower_bounds[:] = lower.tolist()
+    del proto.objective.linear_coefficients.ids[:]
+    del proto.objective.linear_coefficients.values[:]
+    proto.objective.linear_coefficients.ids.extend(paid.tolist())
+    proto.objective.linear_coefficients.values.extend(arrays.usd[paid].tolist())
+    found = solve_model(proto.SerializeToString(), EXACT)
+    return found.bound_usd if found.outcome is Outcome.OPTIMAL else math.inf
+
+
+def test_plans_keep_the_cuts_of_answers_and_relaxed_ones_miss_some() -> None:
+    missed = 0
+    for program, solution in drawn():
+        arrays, questions = arrays_of(program), questions_of(program)
+        alone = Alone(arrays, questions, EXACT, Watch())
+        assert alone.missed(solution.values, lambda: NO_END) is None
+        proto = to_proto(program)
+        proto.variables.integers[:] = [False] * len(proto.variables.ids)
+        relaxed = solve_model(proto.SerializeToString(), EXACT)
+        rows = alone.missed(relaxed.values, lambda: NO_END)
+        if rows is None:
+            continue
+        missed += 1
+        for values, keeps in ((solution.values, True), (relaxed.values, False)):
+            own = rows.entries
+            sums = np.bincount(own.row, own.coefficient * values[own.column])
+            assert (sums >= rows.lower - 1e-6).all() == keeps
+    assert missed > 10
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_plan_is_refined_with_its_kinds_and_places(workers: int) -> None:
+    for program, solution in drawn()[::3]:
+        known = Known(program, solution)
+        found = refined(known, program.sets, EXACT, Watch(), workers=workers)
+        assert same_cost(found.usd, known.usd)
+        assert holds(found.program, found.solution.values)
+
+
+def test_a_dear_plan_is_refined_to_what_its_leaf_costs() -> None:
+    better = 0
+    for program, solution in drawn()[::3]:
+        dear = solve_model(_dearer(program, solution), Limits(gap_fraction=0.0, time_limit_s=30))
+        if dear.outcome is not Outcome.OPTIMAL:
+            continue
+        known = Known(program, dear)
+        found = refined(known, program.sets, EXACT, Watch())
+        assert found.usd <= known.usd * (1 + 1e-6)
+        assert holds(found.program, found.solution.values)
+        better += found.usd < known.usd * (1 - 1e-3)
+    assert better > 5
+
+
+def _dearer(program: Program, solution: Solution) -> bytes:
+    """Write a program whose cheapest plan has the kinds of a solution and one node more an hour."""
+    proto = to_proto(program)
+    columns, values = program.columns, np.round(solution.values)
+    lower = np.array(proto.variables.lower_bounds)
+    upper = np.array(proto.variables.upper_bounds)
+    for block in (columns.kind_used, columns.option_used):
+        own = slice(block.start, block.start + block.size)
+        lower[own] = upper[own] = values[own]
+    nodes = columns.on_demand_nodes
+    own = slice(nodes.start, nodes.start + nodes.size)
+    lower[own] = np.minimum(values[own] + (values[own] > USED), upper[own])
+    proto.variables.lower_bounds[:] = lower.tolist()
+    proto.variables.upper_bounds[:] = upper.tolist()
+    return proto.SerializeToString()
