@@ -26,6 +26,7 @@ from solver.milp.variables import Ints
 
 _SHORTEST_S = 0.1
 _LONGEST_S = 1e6
+_FEW_STEPS = 10_000
 GLOP = parameters_pb2.SOLVER_TYPE_GLOP
 HIGHS = parameters_pb2.SOLVER_TYPE_HIGHS
 DUAL_SIMPLEX = parameters_pb2.LP_ALGORITHM_DUAL_SIMPLEX
@@ -89,10 +90,20 @@ class LinearProgram:
             raise RuntimeError("the linear solver took no other bounds")
 
     def solve(
-        self, limit_s: float, algorithm: parameters_pb2.LPAlgorithmProto.ValueType = DUAL_SIMPLEX
+        self,
+        limit_s: float,
+        algorithm: parameters_pb2.LPAlgorithmProto.ValueType = DUAL_SIMPLEX,
+        *,
+        may_stall: bool = True,
     ) -> LinearResult:
-        """Solve from where the last solve ended; the dual simplex is best after new rows."""
+        """Solve from where the last solve ended; the dual simplex is best after new rows.
+
+        A simplex that takes more steps than there are rows and columns mostly ends in nothing,
+        after many more: one that may not stall gives up there.
+        """
         parameters = parameters_pb2.SolveParametersProto(lp_algorithm=algorithm)
+        if not may_stall:
+            parameters.iteration_limit = _most_steps(self._rows, self._columns)
         parameters.time_limit.FromTimedelta(
             timedelta(seconds=min(max(limit_s, _SHORTEST_S), _LONGEST_S))
         )
@@ -126,6 +137,10 @@ class LinearProgram:
                 row_usd=dense(dual.dual_values, self._rows),
             )
         )
+
+
+def _most_steps(rows: int, columns: int) -> int:
+    return max(rows + columns, _FEW_STEPS)
 
 
 def dense(sparse: sparse_containers_pb2.SparseDoubleVectorProto, count: int) -> Floats:

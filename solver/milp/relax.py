@@ -61,14 +61,16 @@ def solve_relaxed(
 ) -> Relaxed | None:
     """Solve the program without whole numbers; None where even that has no solution.
 
-    Where GLOP gives up, HiGHS tries; where both do, or the time is up, nothing is known and
-    nothing is claimed. Given `clusters`, their periods are added up, see `coarse`: the bound and
-    all penalties then are of the program still, though lower.
+    Where one solver gives up, or goes astray, the other tries; where both do, or the time is up,
+    nothing is known and nothing is claimed. Given `clusters`, their periods are added up, see
+    `coarse`: the bound and all penalties then are of the program still, though lower.
     """
     smaller = None if clusters is None else coarse(program, clusters)
-    for solver, algorithm in _ways(smaller):
+    ways = _ways(smaller)
+    for solver, algorithm in ways:
         proto = smaller.copy() if smaller else to_proto(program)
-        result = LinearProgram(proto, solver).solve(time_limit_s, algorithm)
+        is_last = (solver, algorithm) == ways[-1]
+        result = LinearProgram(proto, solver).solve(time_limit_s, algorithm, may_stall=is_last)
         if result.is_infeasible:
             return None
         if result.plan is not None:
