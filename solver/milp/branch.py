@@ -350,13 +350,13 @@ class _Worker:
 
     def _solved(self, node: _Node) -> LinearResult:
         """Solve from where the last solve ended, or anew where that fails."""
-        result = self.linear.solve(self.tree.left_s())
+        result = self.linear.solve(self.tree.left_s(), may_stall=False)
         if result.plan is None and not (result.is_infeasible or result.is_out_of_time):
             self.linear = self.tree.coarse.relaxed()
             for cut in self.cuts:
                 self.linear.add(cut.coarse)
             self._cap(node)
-            result = self.linear.solve(self.tree.left_s())
+            result = self.linear.solve(self.tree.left_s(), may_stall=False)
         return result
 
     def _cap(self, node: _Node) -> None:

@@ -146,12 +146,6 @@ def choose_and_place(
     )
 
 
-def with_kinds_of(program: Program, values: Floats) -> bytes:
-    """Write a program in which each demand is served, and each run done, as a plan has it."""
-    columns = program.columns
-    return _fixed(program, (columns.kind_used, columns.option_used), values).SerializeToString()
-
-
 def is_plan(solution: Solution) -> bool:
     """Say whether a solution has values."""
     return solution.outcome in (Outcome.OPTIMAL, Outcome.FEASIBLE)

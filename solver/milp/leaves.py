@@ -244,7 +244,7 @@ class Leaves:
 
 
 def _relaxed(model: PartModel, left_s: float) -> _Known:
-    result = LinearProgram(model.proto).solve(left_s)
+    result = LinearProgram(model.proto).solve(left_s, may_stall=False)
     if result.is_infeasible:
         return _Known(math.inf)
     return _Known(0.0 if result.plan is None else result.plan.usd)

@@ -17,14 +17,12 @@ from broker.domain.plan import (
     SMALLEST_GAP,
     Status,
 )
-from solver.milp.beside import Beside
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
 from solver.milp.extract_churn import churn_cost_lines
-from solver.milp.first_plan import first_plan, is_plan, with_kinds_of
+from solver.milp.first_plan import first_plan, is_plan
 from solver.milp.floor import at_floor
-from solver.milp.hint import hint_from
 from solver.milp.known import Known, better
 from solver.milp.narrow import Rest, possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
@@ -45,8 +43,6 @@ Monotonic = Callable[[], float]
 _FIRST_PLAN_SHARE = 0.25
 _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
-_NEAR = 0.95
-"""Where the bound is so near to a known plan, HiGHS alone is done sooner than `branch`."""
 _WORTH = 0.1
 """Where all but this part of the gap is beyond what can be branched on, `branch` proves nothing."""
 _SAME = 1e-6
@@ -223,7 +219,7 @@ def _improved(
         left = possible(sets, relaxed, known.usd)
         beyond_usd, rest_sets = left.beyond_usd, left.sets
     bounds = relaxed.bound_usd, beyond_usd
-    if known is None or not sets.has_one_kind or bounds[0] >= _NEAR * known.usd:
+    if known is None or not sets.has_one_kind:
         return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
     if _is_beyond(known, bounds):
         known = placed_better(known, _left(limits, limits.time_limit_s * _SOLVER_SHARE), watch)
@@ -246,13 +242,10 @@ def _solved_whole(
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd) if known else 0.0, True
     rest = build_program(rest_sets)
-    hint = None if known is None else _hint(known, rest)
     limits = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-    watched = _capped(watch, beyond_usd)
-    solution, polished = _proof_and_polish(rest, limits, hint, watched)
+    model = to_proto(rest).SerializeToString()
+    solution = solve_model(model, limits, watch=_capped(watch, beyond_usd))
     solution = believed(solution, math.inf if known is None else known.usd)
-    if polished is not None:
-        known = better(known, Known(rest, polished))
     if not is_plan(solution):
         is_done = solution.outcome is Outcome.INFEASIBLE
         bound_usd = known.usd if known is not None and is_done else solution.bound_usd
@@ -309,36 +302,12 @@ def believed(solution: Solution, known_usd: float) -> Solution:
     return replace(solution, outcome=outcome, bound_usd=0.0)
 
 
-def _proof_and_polish(
-    rest: Program, limits: Limits, hint: Floats | None, watch: Watch
-) -> tuple[Solution, Solution | None]:
-    """Solve the rest; meanwhile, with the other core, place the known plan's choices better."""
-    model = to_proto(rest).SerializeToString()
-    if hint is None:
-        return solve_model(model, limits, watch=watch), None
-    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    fixed = with_kinds_of(rest, hint)
-    polish = Beside(lambda: solve_model(fixed, limits, hint, best_only))
-    solution = solve_model(model, limits, hint, watch)
-    if solution.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE):
-        return solution, None
-    polished = polish.result()
-    return solution, polished if polished is not None and is_plan(polished) else None
-
-
 def _capped(watch: Watch, most_usd: float) -> Watch:
     """Tell of a part of the program: no bound is above what the rest may cost."""
     return Watch(
         lambda best, bound: watch.saw(best_usd=best, bound_usd=min(bound, most_usd)),
         watch.is_ended,
     )
-
-
-def _hint(known: Known, program: Program) -> Floats | None:
-    """Start from the known plan where it says all; HiGHS fails where it cannot complete a hint."""
-    if not program.sets.has_one_kind:
-        return None
-    return hint_from(known.program, known.solution.values, program)
 
 
 def _is_within(usd: float, bound_usd: float, limits: Limits) -> bool:

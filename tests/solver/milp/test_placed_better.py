@@ -40,7 +40,6 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
     monkeypatch.setattr(narrow, "_MOST_COLUMNS", most_columns)
     monkeypatch.setattr(first_plan, "_MANY_GROUPS", 0)
     monkeypatch.setattr(first_plan, "_MORE_SEARCHES", 2)
-    monkeypatch.setattr(optimize, "_NEAR", 1.0)
     monkeypatch.setattr(optimize, "_WORTH", 1.0)
     monkeypatch.setattr(optimize, "placed_better", told)
     cases = [gang_case(seed) for seed in range(12)]
