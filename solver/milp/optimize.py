@@ -53,6 +53,8 @@ _SOLVER_SHARE = 0.85
 """The solver looks at the clock now and then only; so much of the time left it is given."""
 _BRANCH_SHARE = 0.95
 _REFINE_SHARE = 0.2
+_REFINE_NODES = 50
+"""So many that the time is not up, mostly: then the same file gives the same plan."""
 
 
 def optimize(
@@ -268,9 +270,9 @@ def _closed_in(
     sets, relaxed, rest = of
     ends_at = time.monotonic() + limits.time_limit_s
     part = _left(limits, limits.time_limit_s * _REFINE_SHARE)
-    better_one = refined(known, rest.sets, part, watch)
-    if better_one.usd < known.usd:
-        known = better_one
+    found = refined(known, rest.sets, replace(part, most_nodes=_REFINE_NODES), watch)
+    if found.usd < known.usd:
+        known = found
         watch.saw(best_usd=known.usd)
         rest = possible(sets, relaxed, known.usd)
     least_usd = relaxed.bound_usd

@@ -21,6 +21,7 @@ from solver.milp.solve import Limits, Outcome, Solution
 from solver.milp.watch import Watch
 
 _NODES = 1000
+"""So many nodes HiGHS looks at a part, if the limits name no other number."""
 _SAME = 1e-6
 """Values that are worth another sum leave out a part of the plan."""
 _USED = 0.5
@@ -40,7 +41,7 @@ def refined(
     search = Leaves(arrays, answers, limits, watch, workers=workers)
     values = np.nan_to_num(hint_from(known.program, known.solution.values, program))
     is_whole = abs(float(program.cost @ values) - known.usd) <= _SAME * known.usd
-    leaf = Leaf(arrays.upper, (), _NODES, values if is_whole else None)
+    leaf = Leaf(arrays.upper, (), limits.most_nodes or _NODES, values if is_whole else None)
     (found,) = search.searched([leaf], known.usd, lambda: ends_at - time.monotonic())
     if found.values is None or float(program.cost @ found.values) >= known.usd:
         return known
