@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from batch_cases import random_batch_case
+from churn_cases import churn_case
 from one_kind_sets import one_kind_sets
-from random_cases import budget_case, savings_case, steady_case
+from pool_cases import pool_case
+from random_cases import budget_case, month_case, savings_case, steady_case, zone_case
 from solving import EXACT, objective_usd, same_cost, solution_of
 from target_cases import target_case
 
@@ -32,8 +35,12 @@ USED = 0.5
 
 def other_cases() -> Iterator[Case]:
     """Give cases with one kind a demand whose rows join workloads."""
-    for seed in range(12):
-        for of in (steady_case(seed), savings_case(seed), budget_case(seed), target_case(seed)):
+    makers = (
+        *(steady_case, savings_case, budget_case, target_case, zone_case),
+        *(month_case, pool_case, churn_case, random_batch_case),
+    )
+    for seed in range(8):
+        for of in (maker(seed) for maker in makers):
             policy = of.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
             yield replace(of, workloads=of.workloads.model_copy(update={"policy": policy}))
 
