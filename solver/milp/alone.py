@@ -91,8 +91,13 @@ class Alone:
         return groups
 
     def cost_of(self, number: int, answer: int, left_s: Callable[[], float]) -> Least:
-        """Say what an answer of a question costs at least, and on which columns."""
+        """Say what an answer of a question costs at least, and on which columns.
+
+        Once the time is up, nothing is said of what is not known.
+        """
         known = self._known.get((number, answer))
+        if known is None and left_s() <= 0:
+            return Least(_NONE, 0.0)
         if known is None:
             known = self._solved(number, answer, left_s)
             self._known[number, answer] = known

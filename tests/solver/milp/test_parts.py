@@ -235,3 +235,11 @@ def _dearer(program: Program, solution: Solution) -> bytes:
     proto.variables.lower_bounds[:] = lower.tolist()
     proto.variables.upper_bounds[:] = upper.tolist()
     return proto.SerializeToString()
+
+
+def test_nothing_is_said_of_answers_once_the_time_is_up() -> None:
+    program, solution = drawn()[0]
+    alone = Alone(arrays_of(program), questions_of(program), EXACT, Watch())
+    assert alone.missed(2 * solution.values, lambda: 0.0) is None
+    assert alone.cost_of(0, 0, lambda: 0.0).usd == 0.0
+    assert alone.cost_of(0, 0, lambda: NO_END).usd > 0.0
