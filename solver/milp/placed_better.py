@@ -23,16 +23,22 @@ _MOST_MERGED = 1_000_000
 """Of more coefficients than this HiGHS reads for minutes, in gigabytes, and finds little."""
 _SAME = 1e-6
 """A hint that is worth another sum leaves out a part of the plan."""
+_FIRST_SHARE = 0.4
+"""So much of the time the best plan alone is worked on, with both cores."""
 _SHARE = 0.5
 """So much of the time left one plan is worked on at most, as others are found meanwhile."""
 _SHORTEST_S = 1.0
 
 
 def placed_better(known: Known, limits: Limits, watch: Watch) -> Known:
-    """Search on; meanwhile refine what is found, and merge all plans that are known."""
+    """Refine it; then search on, and meanwhile refine what is found and merge all plans."""
     work = _Work(known, limits, watch)
+    first = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_SHARE)
+    work.take(refined(known, known.program.sets, first, watch))
+    watch.saw(best_usd=work.best.usd)
     job = Beside(work.next())
-    for values in searched_on(known.program, limits, work.now):
+    left = replace(limits, time_limit_s=max(work.ends_at - time.monotonic(), _SHORTEST_S))
+    for values in searched_on(known.program, left, work.now):
         work.add(values)
         if job.is_done:
             work.take(job.result())
@@ -50,7 +56,7 @@ class _Work:
         self.limits, self.watch = limits, watch
         self.ends_at = time.monotonic() + limits.time_limit_s
         self.plans = [*known.others, known.solution.values]
-        self.raw = list(self.plans)
+        self.raw = list(known.others)
         self.is_merging = True
 
     def now(self) -> float:
