@@ -10,7 +10,6 @@ import numpy as np
 
 from solver.milp.beside import Beside
 from solver.milp.first_plan import is_plan, searched_on
-from solver.milp.hint import hint_from
 from solver.milp.known import Known, better
 from solver.milp.merged import merged
 from solver.milp.program import Program, build_program, to_proto
@@ -21,8 +20,6 @@ from solver.milp.watch import Watch
 
 _MOST_MERGED = 1_000_000
 """Of more coefficients than this HiGHS reads for minutes, in gigabytes, and finds little."""
-_SAME = 1e-6
-"""A hint that is worth another sum leaves out a part of the plan."""
 _FIRST_SHARE = 0.4
 """So much of the time the best plan alone is worked on, with both cores."""
 _SHARE = 0.5
@@ -74,9 +71,9 @@ class _Work:
         if found is None or found.usd >= self.best.usd:
             return
         self.best = found
-        values = np.nan_to_num(hint_from(found.program, found.solution.values, self.program))
-        if abs(float(self.program.cost @ values) - found.usd) <= _SAME * found.usd:
-            self.plans.append(values)
+        values = found.hint(self.program)
+        if values is not None:
+            self.plans.append(np.nan_to_num(values))
 
     def next(self) -> Callable[[], Known | None]:
         """Refine the cheapest plan that is as it was found; every other time, merge all."""
@@ -105,8 +102,6 @@ def _merged(
     if program.entries > _MOST_MERGED:
         return None
     best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    hint = hint_from(known.program, known.solution.values, program)
-    is_whole = abs(float(program.cost @ np.nan_to_num(hint)) - known.usd) <= _SAME * known.usd
     model = to_proto(program).SerializeToString()
-    found = solve_model(model, limits, hint if is_whole else None, best_only)
+    found = solve_model(model, limits, known.hint(program), best_only)
     return Known(program, found) if is_plan(found) else None

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from solver.milp.hint import hint_from
 from solver.milp.known import Known
 from solver.milp.leaves import WORKERS, Leaf, Leaves
 from solver.milp.parts import arrays_of
@@ -22,8 +21,6 @@ from solver.milp.watch import Watch
 
 _NODES = 1000
 """So many nodes HiGHS looks at a part, if the limits name no other number."""
-_SAME = 1e-6
-"""Values that are worth another sum leave out a part of the plan."""
 _USED = 0.5
 
 
@@ -39,9 +36,9 @@ def refined(
     arrays = arrays_of(program)
     answers = np.concatenate([own for one in questions_of(program) for own in one.answers])
     search = Leaves(arrays, answers, limits, watch, workers=workers)
-    values = np.nan_to_num(hint_from(known.program, known.solution.values, program))
-    is_whole = abs(float(program.cost @ values) - known.usd) <= _SAME * known.usd
-    leaf = Leaf(arrays.upper, (), limits.most_nodes or _NODES, values if is_whole else None)
+    hint = known.hint(program)
+    values = None if hint is None else np.nan_to_num(hint)
+    leaf = Leaf(arrays.upper, (), limits.most_nodes or _NODES, values)
     (found,) = search.searched([leaf], known.usd, lambda: ends_at - time.monotonic())
     if found.values is None or float(program.cost @ found.values) >= known.usd:
         return known
