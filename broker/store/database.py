@@ -14,6 +14,7 @@ from sqlite3 import Connection as SqliteConnection
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_fixed
 
 from broker.domain.errors import ConfigurationError
 from broker.settings import Settings
@@ -29,7 +30,6 @@ _PLACE = "catalog_place"
 _BUSY_MS = 20_000
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {_BUSY_MS}",
-    "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
 )
@@ -131,6 +131,18 @@ def _prepare(connection: SqliteConnection, record: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself
     for pragma in _PRAGMAS:
         connection.execute(pragma)
+    _into_wal_mode(connection)
+
+
+@retry(
+    retry=retry_if_exception_message(match="database is locked"),
+    stop=stop_after_delay(_BUSY_MS / 1000),
+    wait=wait_fixed(0.05),
+    reraise=True,
+)
+def _into_wal_mode(connection: SqliteConnection) -> None:
+    """Change a new file's mode, which fails at once, without a wait, where another process does."""
+    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _begin(connection: Connection) -> None:

@@ -3,6 +3,8 @@ import time
 from importlib import import_module
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
+from sqlite3 import connect
+from threading import Timer
 
 import pytest
 from alembic import command
@@ -41,6 +43,16 @@ def test_the_known_revision_is_the_newest_script() -> None:
 def test_the_database_is_in_wal_mode(tmp_path: Path) -> None:
     with reading(open_database(tmp_path / "catalog.sqlite3")) as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+
+
+def test_a_new_file_that_another_process_is_writing_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    other = connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("CREATE TABLE theirs (one INTEGER)")
+    Timer(0.3, other.execute, ("COMMIT",)).start()
+    with reading(open_database(path)) as connection:
+        assert connection.execute(text("SELECT count(*) FROM theirs")).scalar_one() == 0
 
 
 @pytest.mark.parametrize("name", ["50% off", "is it?", "a?mode=ro", "#1%20", "[red]", "a@b:c"])
