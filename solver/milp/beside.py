@@ -1,12 +1,15 @@
 """Work on the other core while this thread solves: the solver lets Python go meanwhile."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotDoneError
 from typing import Generic, TypeVar
 
+WORKERS = 2
+
 _Result = TypeVar("_Result")
+_Job = TypeVar("_Job")
 
 
 class Beside(Generic[_Result]):
@@ -36,3 +39,22 @@ class Beside(Generic[_Result]):
             return self._future.result(wait_s)
         except NotDoneError:
             return None
+
+
+def shared(
+    jobs: Sequence[_Job], work: Callable[[_Job], _Result], workers: int = WORKERS
+) -> list[_Result]:
+    """Do jobs with some threads, each the next one that is not begun; give what came of them."""
+    done: dict[int, _Result] = {}
+    left = iter(list(enumerate(jobs)))
+
+    def some() -> bool:
+        for at, job in left:
+            done[at] = work(job)
+        return True
+
+    others = [Beside(some) for _ in range(min(workers, len(jobs)) - 1)]
+    some()
+    for one in others:
+        one.result()
+    return [done[at] for at in range(len(jobs))]

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from ortools.math_opt import model_pb2
 
+from broker.domain.plan import SMALLEST_GAP
 from broker.domain.policy import Sharing
 from solver.milp.beside import Beside
 from solver.milp.drafted import holds, values_of
@@ -29,24 +30,26 @@ _CHOICE_GAP = 0.25
 _SHORTEST_S = 1.0
 _LARGEST_GAP = 0.99
 _SEARCHES = 3
-_MORE_SEARCHES = 12
 _MANY_GROUPS = 300
 """Where there is so much to choose from, one search may miss by some percent what another finds."""
 
 
 def first_plan(
     program: Program, limits: Limits, bound_usd: float, clock: Monotonic = time.monotonic
-) -> tuple[Solution, tuple[Floats, ...]]:
+) -> Solution:
     """Give a good plan of a program with one kind a demand; a searched one has the bound 0.
 
-    One that is within the gap of `bound_usd` is good enough. Beside it are the values of other
-    plans that were found.
+    One that is within the gap of `bound_usd` is good enough.
     """
-    enough_usd = bound_usd / (1 - min(limits.gap_fraction, _LARGEST_GAP))
-    found = _searched(program, limits, enough_usd, clock)
-    if found:
-        return Solution(Outcome.FEASIBLE, found[0], 0.0), tuple(found[1:])
-    return _solved(program, limits, clock), ()
+    found = _searched(program, limits, enough_usd(bound_usd, limits), clock)
+    if found is not None:
+        return Solution(Outcome.FEASIBLE, found, 0.0)
+    return _solved(program, limits, clock)
+
+
+def enough_usd(bound_usd: float, limits: Limits) -> float:
+    """Give what a plan may cost to be within the gap of a bound."""
+    return bound_usd / (1 - min(max(limits.gap_fraction, SMALLEST_GAP), _LARGEST_GAP))
 
 
 def _solved(program: Program, limits: Limits, clock: Monotonic) -> Solution:
@@ -64,33 +67,19 @@ def _solved(program: Program, limits: Limits, clock: Monotonic) -> Solution:
     return replace(other, outcome=Outcome.FEASIBLE, bound_usd=whole.bound_usd)
 
 
-def _searched(
-    program: Program, limits: Limits, enough_usd: float, clock: Monotonic
-) -> list[Floats]:
-    """Search with a few seeds; give the plans, the cheapest first."""
+def _searched(program: Program, limits: Limits, most_usd: float, clock: Monotonic) -> Floats | None:
+    """Search with a few seeds; give the cheapest plan that keeps all rules."""
     seeds = range(limits.seed, limits.seed + (_SEARCHES if _is_wide(program.sets) else 1))
     ends_at = clock() + limits.time_limit_s
-    plans = _plans(program, seeds, ends_at, enough_usd=enough_usd, clock=clock)
+    plans = _plans(program, seeds, ends_at, enough_usd=most_usd, clock=clock)
     cost = program.cost
-    return sorted(plans, key=lambda values: float(cost @ values))
+    return min(plans, key=lambda values: float(cost @ values), default=None)
 
 
 def _is_wide(sets: Sets) -> bool:
     """Say whether there is much to choose from: many groups, or fleets in blocks of many sizes."""
     in_nodes = any(max(one.block_sizes, default=0) > 1 for one in sets.kinds)
     return in_nodes or len(sets.groups) > _MANY_GROUPS
-
-
-def searched_on(program: Program, limits: Limits, clock: Monotonic) -> Iterator[Floats]:
-    """Search with other seeds than a first plan was found with, until the time is up.
-
-    Where there is little to choose from, nothing better is to be found.
-    """
-    if len(program.sets.groups) > _MANY_GROUPS:
-        first = limits.seed + _SEARCHES
-        seeds = range(first, first + _MORE_SEARCHES)
-        ends_at = clock() + limits.time_limit_s
-        yield from _plans(program, seeds, ends_at, enough_usd=0.0, clock=clock)
 
 
 def _plans(

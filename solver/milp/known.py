@@ -14,14 +14,10 @@ _SAME = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A plan that is known: the program that it solves, its values and its cost.
-
-    `others` are the values of other plans of that program.
-    """
+    """A plan that is known: the program that it solves, its values and its cost."""
 
     program: Program
     solution: Solution
-    others: tuple[Floats, ...] = ()
 
     @property
     def usd(self) -> float:

@@ -13,11 +13,10 @@ end, however fast each part was.
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 import numpy as np
 
-from solver.milp.beside import Beside
+from solver.milp.beside import WORKERS, shared
 from solver.milp.first_plan import is_plan
 from solver.milp.linear import LinearProgram
 from solver.milp.part_model import PartModel, part_model
@@ -28,14 +27,12 @@ from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.variables import Ints
 from solver.milp.watch import Watch
 
-WORKERS = 2
 _SHORTEST_S = 0.1
 _SHARE = 0.6
 """So much of the time left may be for one part of a leaf, where others are to be searched."""
 _ROUNDING = 1e-9
 
 _Name = tuple[int, ...]
-_Job = TypeVar("_Job")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +102,9 @@ class Leaves:
         answers: Ints,
         limits: Limits,
         watch: Watch,
-        *,
-        workers: int = WORKERS,
     ) -> None:
         self._arrays, self._answers = arrays, answers
         self._limits, self._watch = limits, watch
-        self._workers = workers
         self._known: dict[_Name, _Known] = {}
 
     def searched(
@@ -125,9 +119,18 @@ class Leaves:
             tasks = list(self._asked(works, enough_usd))
             if not tasks:
                 break
-            found = _shared(tasks, lambda one: self._solved(one, left_s), self._workers)
+            found = shared(tasks, lambda one: self._solved(one, left_s))
             self._known.update(zip((one.name for one in tasks), found, strict=True))
         return [Searched(math.inf) if one is None else self._result(one) for one in works]
+
+    def bounded(self, leaves: Sequence[Leaf], left_s: Callable[[], float]) -> list[float]:
+        """Give what the relaxed programs of the parts of each leaf cost; if none, infinity."""
+        works = shared(leaves, self._opened)
+        self._relax(works, left_s)
+        return [math.inf if one is None else self._bound_usd(one) for one in works]
+
+    def _bound_usd(self, work: _Open) -> float:
+        return sum(self._known[name].bound_usd for name in work.parts)
 
     def _opened(self, leaf: Leaf) -> _Open | None:
         """Split a leaf; None where it has no plan."""
@@ -150,8 +153,8 @@ class Leaves:
             for name, part in one.parts.items()
             if name not in self._known
         }
-        found = _shared(
-            list(new.values()), lambda one: _relaxed(part_model(*one), left_s()), self._workers
+        found = shared(
+            list(new.values()), lambda one: _relaxed(part_model(*one), left_s()), WORKERS
         )
         self._known.update(zip(new, found, strict=True))
 
@@ -169,8 +172,8 @@ class Leaves:
         """Give the next part of each leaf that may hold a plan of interest, each part once."""
         tasks: dict[_Name, _Task] = {}
         asking = [one for one in works if one is not None]
-        if len(asking) < self._workers:
-            asking = asking * self._workers
+        if len(asking) < WORKERS:
+            asking = asking * WORKERS
         for work in asking:
             task = self._next(work, enough_usd)
             if task is not None:
@@ -248,20 +251,3 @@ def _relaxed(model: PartModel, left_s: float) -> _Known:
     if result.is_infeasible:
         return _Known(math.inf)
     return _Known(0.0 if result.plan is None else result.plan.usd)
-
-
-def _shared(jobs: Sequence[_Job], work: Callable[[_Job], _Known], workers: int) -> list[_Known]:
-    """Do jobs with some threads, each the next one that is not begun; give what came of them."""
-    done: dict[int, _Known] = {}
-    left = iter(list(enumerate(jobs)))
-
-    def some() -> bool:
-        for at, job in left:
-            done[at] = work(job)
-        return True
-
-    others = [Beside(some) for _ in range(min(workers, len(jobs)) - 1)]
-    some()
-    for one in others:
-        one.result()
-    return [done[at] for at in range(len(jobs))]

@@ -21,7 +21,7 @@ from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
 from solver.milp.extract_churn import churn_cost_lines
-from solver.milp.first_plan import first_plan, is_plan
+from solver.milp.first_plan import enough_usd, first_plan, is_plan
 from solver.milp.floor import at_floor
 from solver.milp.known import Known, better
 from solver.milp.narrow import Rest, possible, promising
@@ -204,8 +204,8 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
         relaxed = one_kind
     narrow = build_program(promising(sets, relaxed, limits.start))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
-    solution, others = first_plan(narrow, part, relaxed.bound_usd, clock)
-    return Known(narrow, solution, others) if is_plan(solution) else None
+    solution = first_plan(narrow, part, relaxed.bound_usd, clock)
+    return Known(narrow, solution) if is_plan(solution) else None
 
 
 def _improved(
@@ -224,7 +224,8 @@ def _improved(
     if known is None or not sets.has_one_kind:
         return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
     if _is_beyond(known, bounds):
-        known = placed_better(known, _left(limits, limits.time_limit_s * _SOLVER_SHARE), watch)
+        part = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
+        known = placed_better(known, part, watch, enough_usd(bounds[0], limits))
         return known, bounds[0], _is_within(known.usd, bounds[0], limits)
     if has_hopeless_workload(rest_sets):
         return known, min(known.usd, beyond_usd), True

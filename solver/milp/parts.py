@@ -66,29 +66,47 @@ _BOUNDS = ("lower", "upper")
 def arrays_of(program: Program) -> Arrays:
     """Read a program."""
     row, column, value = merged(program.families)
-    least, most = (np.concatenate([getattr(one, of) for one in program.families]) for of in _BOUNDS)
-    blocks = program.columns.blocks()
-    lower, upper = (
-        np.concatenate([getattr(one, of).ravel() for one in blocks]).astype(float) for of in _BOUNDS
-    )
+    least, most = bounds_of_rows(program)
+    lower, upper, is_whole = bounds_of_columns(program)
     return Arrays(
         row,
         column,
         value,
         least,
         most,
-        np.concatenate(
-            [np.full(len(one.keys), one.family in _IMPLIED) for one in program.families]
-        ),
+        implied_rows(program),
         lower,
         upper,
-        np.concatenate([np.full(one.size, one.integer) for one in blocks]),
+        is_whole,
         program.cost,
-        _is_hourly(program),
+        hourly_columns(program),
     )
 
 
-def _is_hourly(program: Program) -> _Flags:
+def bounds_of_rows(program: Program) -> tuple[Floats, Floats]:
+    """Give what the rows of a program are at least, and at most."""
+    least, most = (np.concatenate([getattr(one, of) for one in program.families]) for of in _BOUNDS)
+    return least, most
+
+
+def implied_rows(program: Program) -> _Flags:
+    """Say which rows of a program are implied by the others and whole numbers."""
+    return np.concatenate(
+        [np.full(len(one.keys), one.family in _IMPLIED) for one in program.families]
+    )
+
+
+def bounds_of_columns(program: Program) -> tuple[Floats, Floats, _Flags]:
+    """Give what the columns of a program are at least and at most, and which are whole numbers."""
+    blocks = program.columns.blocks()
+    lower, upper = (
+        np.concatenate([getattr(one, of).ravel() for one in blocks]).astype(float) for of in _BOUNDS
+    )
+    return lower, upper, np.concatenate([np.full(one.size, one.integer) for one in blocks])
+
+
+def hourly_columns(program: Program) -> _Flags:
+    """Say which columns of a program are nodes in one period."""
     columns = program.columns
     is_hourly = np.zeros(columns.size, dtype=bool)
     for block in (columns.on_demand_nodes, columns.spot_nodes):

@@ -1,107 +1,145 @@
-"""A known plan placed better, where the market is too large to prove it best."""
+"""A known plan made cheaper step by step, where the market is too large to prove it best.
 
-import math
+Each step frees a few machines of the plan (see `freed`), those that a workload is on and others
+that it may go to, and HiGHS chooses anew what is on them. How many are freed follows how soon that
+is done. Steps are taken a few at once from one plan, and what came of them is taken in together.
+"""
+
+import random
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from solver.milp.beside import Beside
-from solver.milp.first_plan import is_plan, searched_on
-from solver.milp.known import Known, better
-from solver.milp.merged import merged
-from solver.milp.program import Program, build_program, to_proto
-from solver.milp.refined import refined
+from solver.milp.answered_better import answered_better
+from solver.milp.beside import WORKERS, shared
+from solver.milp.first_plan import is_plan
+from solver.milp.freed import Freed, PlanInHand
+from solver.milp.known import Known
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
 
-_MOST_MERGED = 1_000_000
-"""Of more coefficients than this HiGHS reads for minutes, in gigabytes, and finds little."""
-_FIRST_SHARE = 0.4
-"""So much of the time the best plan alone is worked on, with both cores."""
-_SHARE = 0.5
-"""So much of the time left one plan is worked on at most, as others are found meanwhile."""
+_MOST_ENTRIES = 5_000_000
+"""Of more coefficients than this no other program is made beside."""
+_AT_ONCE = 2 * WORKERS
+_FIRST_SIZE, _LEAST_SIZE, _MOST_SIZE = 4.0, 2.0, 14.0
+_LARGER, _SMALLER = 0.1, -0.2
+_ALREADY_USED = 0.6
+_MOST_COLUMNS = 5_000
+_NODES = 10
+_STEP_S = 5.0
+_PATIENCE = 10
+"""So many steps for each workload that find nothing end it."""
+_GAP = 5e-4
+_GAIN = 1e-6
 _SHORTEST_S = 1.0
 
 
-def placed_better(known: Known, limits: Limits, watch: Watch) -> Known:
-    """Refine it; then search on, and meanwhile refine what is found and merge all plans."""
-    work = _Work(known, limits, watch)
-    first = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_SHARE)
-    work.take(refined(known, known.program.sets, first, watch))
-    watch.saw(best_usd=work.best.usd)
-    job = Beside(work.next())
-    left = replace(limits, time_limit_s=max(work.ends_at - time.monotonic(), _SHORTEST_S))
-    for values in searched_on(known.program, left, work.now):
-        work.add(values)
-        if job.is_done:
-            work.take(job.result())
-            job = Beside(work.next())
-        watch.saw(best_usd=work.best.usd)
-    work.take(job.result())
-    return work.best
+def placed_better(known: Known, limits: Limits, watch: Watch, enough_usd: float = 0.0) -> Known:
+    """Change a plan of one kind a demand until it costs no more than enough, or the time is up.
 
-
-class _Work:
-    """The plans of a program that are known, and what is to be done with them next."""
-
-    def __init__(self, known: Known, limits: Limits, watch: Watch) -> None:
-        self.program, self.best = known.program, known
-        self.limits, self.watch = limits, watch
-        self.ends_at = time.monotonic() + limits.time_limit_s
-        self.plans = [*known.others, known.solution.values]
-        self.raw = list(known.others)
-        self.is_merging = True
-
-    def now(self) -> float:
-        """Give the time, or that there is none left."""
-        return math.inf if self.watch.is_ended() else time.monotonic()
-
-    def add(self, values: Floats) -> None:
-        """Take in a plan that was searched."""
-        self.plans.append(values)
-        self.raw.append(values)
-        self.best = better(self.best, self._known(values))
-
-    def take(self, found: Known | None) -> None:
-        """Take in what a job has found."""
-        if found is None or found.usd >= self.best.usd:
-            return
-        self.best = found
-        values = found.hint(self.program)
-        if values is not None:
-            self.plans.append(np.nan_to_num(values))
-
-    def next(self) -> Callable[[], Known | None]:
-        """Refine the cheapest plan that is as it was found; every other time, merge all."""
-        left_s = (self.ends_at - time.monotonic()) * _SHARE
-        left = replace(self.limits, time_limit_s=max(left_s, _SHORTEST_S))
-        self.is_merging = not (self.is_merging and self.raw)
-        if self.is_merging:
-            of = self.program, tuple(self.plans)
-            return partial(_merged, self.best, of, left, self.watch)
-        usd = [float(self.program.cost @ one) for one in self.raw]
-        one = self._known(self.raw.pop(int(np.argmin(usd))))
-        return partial(refined, one, self.program.sets, left, self.watch, workers=1)
-
-    def _known(self, values: Floats) -> Known:
-        return Known(self.program, Solution(Outcome.FEASIBLE, values, 0.0))
-
-
-def _merged(
-    known: Known, of: tuple[Program, tuple[Floats, ...]], limits: Limits, watch: Watch
-) -> Known | None:
-    """Let HiGHS choose among what some plans of a program use, beginning with the best one.
-
-    None where that is too much to be read, or no plan was found.
+    It ends sooner where many steps one after the other have found nothing.
     """
-    program = build_program(merged(*of))
-    if program.entries > _MOST_MERGED:
-        return None
-    best_only = Watch(lambda best_usd, _: watch.saw(best_usd=best_usd), watch.is_ended)
-    model = to_proto(program).SerializeToString()
-    found = solve_model(model, limits, known.hint(program), best_only)
-    return Known(program, found) if is_plan(found) else None
+    ends_at = time.monotonic() + limits.time_limit_s
+    if known.program.entries <= _MOST_ENTRIES:
+        known = answered_better(known, limits, watch)
+    plan = PlanInHand(known.program, known.solution.values)
+    draw = _Draw(plan, limits.seed)
+    while not watch.is_ended() and plan.usd > enough_usd and draw.may_find:
+        left_s = ends_at - time.monotonic()
+        if left_s < _SHORTEST_S:
+            break
+        step = _Step(plan, replace(limits, time_limit_s=min(_STEP_S, left_s)))
+        for one in shared([draw.machines() for _ in range(_AT_ONCE)], step.taken):
+            is_cheaper = one.values is not None and plan.take(one.freed, one.values)
+            draw.learn(is_done=one.is_done, is_cheaper=is_cheaper)
+        watch.saw(best_usd=plan.usd)
+    return _known(known, plan)
+
+
+def _known(known: Known, plan: PlanInHand) -> Known:
+    if plan.usd >= known.usd or not plan.holds():
+        return known
+    return replace(known, solution=Solution(Outcome.FEASIBLE, plan.values, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What was free, the values that were found, and whether HiGHS was done with it."""
+
+    freed: Freed
+    values: Floats | None
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A plan as it is, of which several threads free some machines each."""
+
+    plan: PlanInHand
+    limits: Limits
+
+    def taken(self, machines: Sequence[int]) -> _Chosen:
+        """Let HiGHS choose anew what is on some machines, on fewer of them if that is much."""
+        freed = self.plan.freed(machines)
+        while len(freed.columns) > _MOST_COLUMNS and len(machines) > 1:
+            machines = machines[: len(machines) // 2]
+            freed = self.plan.freed(machines)
+        model = freed.model
+        found = solve_model(
+            model.proto.SerializeToString(),
+            replace(self.limits, gap_fraction=_GAP, most_nodes=_NODES),
+            model.hint(freed.before),
+            below_usd=freed.usd * (1 - _GAIN),
+        )
+        is_done = found.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE)
+        return _Chosen(freed, found.values if is_plan(found) else None, is_done)
+
+
+class _Draw:
+    """Draws which machines are freed next."""
+
+    def __init__(self, plan: PlanInHand, seed: int) -> None:
+        self._plan, self._size, self._in_vain = plan, _FIRST_SIZE, 0
+        self._draw = random.Random(seed)  # noqa: S311 - a search, not a secret
+        sets = plan.program.sets
+        self._of_demand = [set[int]() for _ in sets.demands]
+        self._of_run = [set[int]() for _ in sets.runs]
+        for group in sets.groups:
+            self._of_demand[group.demand].add(group.machine)
+        for option in sets.run_options:
+            self._of_run[option.run].add(option.machine)
+
+    @property
+    def may_find(self) -> bool:
+        """Say whether anything was found in the last steps."""
+        return self._in_vain < _PATIENCE * (len(self._of_demand) + len(self._of_run))
+
+    def learn(self, *, is_done: bool, is_cheaper: bool) -> None:
+        """Free more machines where HiGHS was done, fewer where it was not."""
+        self._in_vain = 0 if is_cheaper else self._in_vain + 1
+        size = self._size + (_LARGER if is_done else _SMALLER)
+        self._size = min(max(size, _LEAST_SIZE), _MOST_SIZE)
+
+    def machines(self) -> list[int]:
+        """Draw a workload, some of the machines that it is on, and others that it may go to."""
+        number = self._draw.randrange(len(self._of_demand) + len(self._of_run))
+        demands = len(self._of_demand)
+        if number < demands:
+            own, others = self._plan.machines_of_demand(number), self._of_demand[number]
+        else:
+            run = number - demands
+            own, others = self._plan.machines_of_run(run), self._of_run[run]
+        size = max(int(self._size + 2 * self._draw.random() - 0.5), int(_LEAST_SIZE))
+        chosen = self._draw.sample(sorted(own), min(len(own), size))
+        used = self._plan.machines() & others - own
+        return [*chosen, *self._some(used, others - own - used, size - len(chosen))]
+
+    def _some(self, used: set[int], unused: set[int], most: int) -> list[int]:
+        """Draw some of two sets of machines, mostly of the first."""
+        sides = [self._draw.sample(sorted(one), len(one)) for one in (used, unused)]
+        chosen: list[int] = []
+        while len(chosen) < most and any(sides):
+            is_first = not sides[1] or (bool(sides[0]) and self._draw.random() < _ALREADY_USED)
+            chosen.append(sides[0 if is_first else 1].pop())
+        return chosen

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from solver.milp.known import Known
-from solver.milp.leaves import WORKERS, Leaf, Leaves
+from solver.milp.leaves import Leaf, Leaves
 from solver.milp.parts import arrays_of
 from solver.milp.program import Program, build_program
 from solver.milp.questions import questions_of
@@ -24,9 +24,7 @@ _NODES = 1000
 _USED = 0.5
 
 
-def refined(
-    known: Known, sets: Sets, limits: Limits, watch: Watch, *, workers: int = WORKERS
-) -> Known:
+def refined(known: Known, sets: Sets, limits: Limits, watch: Watch) -> Known:
     """Place a known plan of one kind a demand better on what `sets` have; give it where none is.
 
     It is done after the time limit at the latest.
@@ -35,7 +33,7 @@ def refined(
     program = build_program(_with_answers_of(known, sets))
     arrays = arrays_of(program)
     answers = np.concatenate([own for one in questions_of(program) for own in one.answers])
-    search = Leaves(arrays, answers, limits, watch, workers=workers)
+    search = Leaves(arrays, answers, limits, watch)
     hint = known.hint(program)
     values = None if hint is None else np.nan_to_num(hint)
     leaf = Leaf(arrays.upper, (), limits.most_nodes or _NODES, values)

@@ -1,56 +1,26 @@
 """Programs with chosen answers: their parts, hours that are one, and what an answer costs alone."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from batch_cases import random_batch_case
-from churn_cases import churn_case
-from one_kind_sets import one_kind_sets
-from pool_cases import pool_case
-from random_cases import budget_case, month_case, savings_case, steady_case, zone_case
-from solving import EXACT, objective_usd, same_cost, solution_of
-from target_cases import target_case
+from drawn_programs import dearer, drawn
+from solving import EXACT, objective_usd, same_cost
 
-from broker.domain.case import Case
 from solver.milp.alone import Alone
-from solver.milp.build import build_sets
 from solver.milp.drafted import holds
 from solver.milp.known import Known
 from solver.milp.leaves import Leaf, Leaves, Searched
 from solver.milp.part_model import part_model
 from solver.milp.parts import Arrays, arrays_of, parts_of
-from solver.milp.program import Program, build_program, to_proto
+from solver.milp.program import Program, to_proto
 from solver.milp.questions import Question, questions_of
 from solver.milp.refined import refined
-from solver.milp.sets import Floats, has_hopeless_workload
-from solver.milp.solve import Limits, Outcome, Solution, solve_model
+from solver.milp.sets import Floats
+from solver.milp.solve import Limits, Outcome, solve_model
 from solver.milp.watch import Watch
 
 NO_END = 1e9
-USED = 0.5
-
-
-def other_cases() -> Iterator[Case]:
-    """Give cases with one kind a demand whose rows join workloads."""
-    makers = (
-        *(steady_case, savings_case, budget_case, target_case, zone_case),
-        *(month_case, pool_case, churn_case, random_batch_case),
-    )
-    for seed in range(8):
-        for of in (maker(seed) for maker in makers):
-            policy = of.workloads.policy.model_copy(update={"max_groups": 1, "burst": None})
-            yield replace(of, workloads=of.workloads.model_copy(update={"policy": policy}))
-
-
-def drawn() -> list[tuple[Program, Solution]]:
-    """Give programs and their cheapest plans."""
-    every = [*one_kind_sets(), *map(build_sets, other_cases())]
-    programs = [build_program(sets) for sets in every if not has_hopeless_workload(sets)]
-    pairs = [(one, solution_of(one)) for one in programs]
-    return [pair for pair in pairs if 0 < objective_usd(*pair) < math.inf]
 
 
 def answers_of(questions: tuple[Question, ...]) -> np.typing.NDArray[np.int64]:
@@ -197,11 +167,10 @@ def test_plans_keep_the_cuts_of_answers_and_relaxed_ones_miss_some() -> None:
     assert missed > 10
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_plan_is_refined_with_its_kinds_and_places(workers: int) -> None:
+def test_a_plan_is_refined_with_its_kinds_and_places() -> None:
     for program, solution in drawn()[::3]:
         known = Known(program, solution)
-        found = refined(known, program.sets, EXACT, Watch(), workers=workers)
+        found = refined(known, program.sets, EXACT, Watch())
         assert same_cost(found.usd, known.usd)
         assert holds(found.program, found.solution.values)
 
@@ -209,7 +178,7 @@ def test_a_plan_is_refined_with_its_kinds_and_places(workers: int) -> None:
 def test_a_dear_plan_is_refined_to_what_its_leaf_costs() -> None:
     better = 0
     for program, solution in drawn()[::3]:
-        dear = solve_model(_dearer(program, solution), Limits(gap_fraction=0.0, time_limit_s=30))
+        dear = solve_model(dearer(program, solution), Limits(gap_fraction=0.0, time_limit_s=30))
         if dear.outcome is not Outcome.OPTIMAL:
             continue
         known = Known(program, dear)
@@ -218,23 +187,6 @@ def test_a_dear_plan_is_refined_to_what_its_leaf_costs() -> None:
         assert holds(found.program, found.solution.values)
         better += found.usd < known.usd * (1 - 1e-3)
     assert better > 5
-
-
-def _dearer(program: Program, solution: Solution) -> bytes:
-    """Write a program whose cheapest plan has the kinds of a solution and one node more an hour."""
-    proto = to_proto(program)
-    columns, values = program.columns, np.round(solution.values)
-    lower = np.array(proto.variables.lower_bounds)
-    upper = np.array(proto.variables.upper_bounds)
-    for block in (columns.kind_used, columns.option_used):
-        own = slice(block.start, block.start + block.size)
-        lower[own] = upper[own] = values[own]
-    nodes = columns.on_demand_nodes
-    own = slice(nodes.start, nodes.start + nodes.size)
-    lower[own] = np.minimum(values[own] + (values[own] > USED), upper[own])
-    proto.variables.lower_bounds[:] = lower.tolist()
-    proto.variables.upper_bounds[:] = upper.tolist()
-    return proto.SerializeToString()
 
 
 def test_nothing_is_said_of_answers_once_the_time_is_up() -> None:

@@ -1,7 +1,5 @@
 """Where a market is too large to branch on, the known plan is placed better."""
 
-import math
-import time
 from dataclasses import replace
 
 import pytest
@@ -12,10 +10,7 @@ from solving import EXACT, least_usd, no_dearer
 from broker.domain.case import Case
 from broker.domain.plan import Status
 from solver.milp import first_plan, narrow, optimize
-from solver.milp.build import build_sets
-from solver.milp.first_plan import searched_on
 from solver.milp.known import Known
-from solver.milp.program import build_program
 from solver.milp.solve import Limits
 from solver.milp.watch import Watch
 
@@ -32,14 +27,13 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
     usd: list[tuple[float, float]] = []
     placed = optimize.placed_better
 
-    def told(known: Known, limits: Limits, watch: Watch) -> Known:
-        better = placed(known, limits, watch)
+    def told(known: Known, limits: Limits, watch: Watch, enough_usd: float) -> Known:
+        better = placed(known, limits, watch, enough_usd)
         usd.append((known.usd, better.usd))
         return better
 
     monkeypatch.setattr(narrow, "_MOST_COLUMNS", most_columns)
     monkeypatch.setattr(first_plan, "_MANY_GROUPS", 0)
-    monkeypatch.setattr(first_plan, "_MORE_SEARCHES", 2)
     monkeypatch.setattr(optimize, "_WORTH", 1.0)
     monkeypatch.setattr(optimize, "placed_better", told)
     cases = [gang_case(seed) for seed in range(12)]
@@ -51,15 +45,3 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
             assert no_dearer(least_usd(of), float(found.total_usd))
     assert len(usd) > 3
     assert all(no_dearer(after, before) for before, after in usd)
-
-
-def test_other_seeds_are_searched_with_until_whoever_watches_ends_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(first_plan, "_MANY_GROUPS", 0)
-    program = build_program(build_sets(one_kind(random_case(3, machines=(4, 6)))))
-    best = least_usd(program.sets.case)
-    plans = list(searched_on(program, EXACT, time.monotonic))
-    assert len(plans) > 1
-    assert all(no_dearer(best, float(program.cost @ values)) for values in plans)
-    assert len(list(searched_on(program, EXACT, lambda: math.inf))) <= 1
