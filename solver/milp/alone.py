@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from solver.milp.beside import shared
 from solver.milp.part_model import part_model
 from solver.milp.parts import Arrays, Part, closed, labels
 from solver.milp.questions import Question
@@ -53,6 +54,7 @@ class Alone:
 
     def missed(self, values: Floats, left_s: Callable[[], float]) -> Rows | None:
         """Give the cuts that a relaxed plan breaks."""
+        self._find(values, left_s)
         keys = list[tuple[int, int]]()
         parts = list[Entries]()
         paid = self._arrays.usd * values
@@ -71,15 +73,28 @@ class Alone:
                 parts.extend(entries(row, which, -usd) for which, usd in own)
         return rows_of("alone", keys, parts, lower=0.0) if keys else None
 
+    def _find(self, values: Floats, left_s: Callable[[], float]) -> None:
+        """Find what the answers that are used cost alone, with all threads where that is much."""
+        asked = [
+            (number, answer)
+            for number, question in enumerate(self._questions)
+            if not question.is_run
+            for answer in self._used(number, values)
+        ]
+        new = [key for key in asked if key not in self._known]
+        shared(new, lambda key: self.cost_of(*key, left_s))
+
+    def _used(self, number: int, values: Floats) -> list[int]:
+        question = self._questions[number]
+        used = np.flatnonzero(question.shares(values) > _USED)
+        return [answer for answer in used.tolist() if len(question.answers[answer])]
+
     def _together(
         self, number: int, values: Floats, left_s: Callable[[], float]
     ) -> list[list[tuple[int, Least]]]:
         """Group the answers that are used by what they have in common."""
-        shares = self._questions[number].shares(values)
         groups: list[list[tuple[int, Least]]] = []
-        for answer in np.flatnonzero(shares > _USED).tolist():
-            if not len(self._questions[number].answers[answer]):
-                continue
+        for answer in self._used(number, values):
             one = self.cost_of(number, answer, left_s)
             own = [
                 group

@@ -55,6 +55,7 @@ _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
 _SETTLED = 1e-3
+_LEAST_S = 10.0
 _PROVEN = 0.9
 """A look is enough for the next one once its plan changes by so little, and so much is proven."""
 _IN_PARTS = 1e-4
@@ -113,11 +114,13 @@ class _Search:
         self.looks = list(_LARGE if is_large else _SMALL)
         if is_large and len(sets.groups) > _HUGE_GROUPS:
             self.looks.insert(0, _FIRST_OF_HUGE)
+        self.is_large = is_large
         self.market = Market(sets, self.looks[0].at(sets))
         self.ends_at, self.clock = ends_at, clock
         self.machines = _FIRST_MACHINES
         self.inside = self.market.first(self.machines)
         self.inside = self._crossed(self.inside)
+        self.began = self.gained = clock()
         self.rounded_usd = -math.inf
         self.usd = math.inf
         self.rounds_up = rounds_up
@@ -145,10 +148,20 @@ class _Search:
         found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
         if found is None:
             return None
+        if found.relaxed.bound_usd > best.bound_usd:
+            self.gained = self.clock()
         best = _better(best, found.relaxed)
         took_s = self.clock() - began
-        is_late = self.clock() + took_s > self.ends_at
+        is_late = self.clock() + took_s > self.ends_at or self._is_in_vain()
         return best, not is_late and self._goes_on(replace(found, took_s=took_s), best)
+
+    def _is_in_vain(self) -> bool:
+        """Say whether the bound has not risen for as long as it took to come to where it is.
+
+        On a small market, that is soon solved, it is not asked.
+        """
+        in_vain_s = self.clock() - self.gained
+        return self.is_large and in_vain_s > max(self.gained - self.began, _LEAST_S)
 
     def _widened(self) -> bool:
         if self.inside.holds(self.market.everything):
