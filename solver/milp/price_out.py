@@ -55,7 +55,6 @@ _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
 _SETTLED = 1e-3
-_LEAST_S = 10.0
 _PROVEN = 0.9
 """A look is enough for the next one once its plan changes by so little, and so much is proven."""
 _IN_PARTS = 1e-4
@@ -67,7 +66,8 @@ class _Look:
     """How closely to look: at how many clusters of hours, and what share of the bound is near.
 
     So many options of each run are taken in at once, also those that cost up to a share `almost`
-    more than they pay. At its end, groups that cost more than `far`, a share too, are let go of.
+    more than they pay. At its end, groups that cost more than `far`, a share too, are let go of. The
+    next look proves nothing more unless it has `next_takes` times as long.
     """
 
     clusters: int | None
@@ -76,6 +76,7 @@ class _Look:
     far: float
     almost: float = 0.0
     rounds_up: bool = True
+    next_takes: float = 0.0
 
     def at(self, sets: Sets) -> Clusters | None:
         """Say which periods are added up; None where none are, or services and runs are apart."""
@@ -87,7 +88,7 @@ class _Look:
 
 _SMALL = (_Look(None, 1e-6, 4, math.inf),)
 _LARGE = (
-    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False),
+    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False, next_takes=4.0),
     _Look(24, 2e-3, 32, 1e-3, 2e-3),
     _Look(CLUSTERS, 2e-3, 32, 1e-3, 2e-3),
 )
@@ -114,13 +115,12 @@ class _Search:
         self.looks = list(_LARGE if is_large else _SMALL)
         if is_large and len(sets.groups) > _HUGE_GROUPS:
             self.looks.insert(0, _FIRST_OF_HUGE)
-        self.is_large = is_large
         self.market = Market(sets, self.looks[0].at(sets))
         self.ends_at, self.clock = ends_at, clock
         self.machines = _FIRST_MACHINES
         self.inside = self.market.first(self.machines)
         self.inside = self._crossed(self.inside)
-        self.began = self.gained = clock()
+        self.look_began = clock()
         self.rounded_usd = -math.inf
         self.usd = math.inf
         self.rounds_up = rounds_up
@@ -148,20 +148,10 @@ class _Search:
         found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
         if found is None:
             return None
-        if found.relaxed.bound_usd > best.bound_usd:
-            self.gained = self.clock()
         best = _better(best, found.relaxed)
         took_s = self.clock() - began
-        is_late = self.clock() + took_s > self.ends_at or self._is_in_vain()
+        is_late = self.clock() + took_s > self.ends_at
         return best, not is_late and self._goes_on(replace(found, took_s=took_s), best)
-
-    def _is_in_vain(self) -> bool:
-        """Say whether the bound has not risen for as long as it took to come to where it is.
-
-        On a small market, that is soon solved, it is not asked.
-        """
-        in_vain_s = self.clock() - self.gained
-        return self.is_large and in_vain_s > max(self.gained - self.began, _LEAST_S)
 
     def _widened(self) -> bool:
         if self.inside.holds(self.market.everything):
@@ -184,6 +174,10 @@ class _Search:
         is_new = self.rounds_up and look.rounds_up and self._rounded_up(rounded, found)
         if is_last:
             return is_new
+        now = self.clock()
+        if self.ends_at - now < look.next_takes * (now - self.look_began):
+            return False
+        self.look_began = now
         self.looks.pop(0)
         self.usd = math.inf
         self.market.look_at(self.looks[0].at(self.market.sets))
