@@ -66,8 +66,8 @@ class _Look:
     """How closely to look: at how many clusters of hours, and what share of the bound is near.
 
     So many options of each run are taken in at once, also those that cost up to a share `almost`
-    more than they pay. At its end, groups that cost more than `far`, a share too, are let go of. The
-    next look proves nothing more unless it has `next_takes` times as long.
+    more than they pay. At its end, groups that cost more than `far`, a share too, are let go of.
+    The next look proves nothing more unless it has `next_takes` times as long.
     """
 
     clusters: int | None

@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from wide_cases import wide_case
 
 from broker.domain.case import Case
 from solver.milp.build import build_sets
+from solver.milp.clusters import Clusters
 from solver.milp.flat_bound import flat_bound
 from solver.milp.market import Market
 from solver.milp.narrow import possible
@@ -138,6 +140,26 @@ def test_adding_up_hours_gives_a_bound_too(priced: Priced, priced_as_if_large: P
             assert found.bound_usd <= usd * (1 + TOLERANCE) + 1e-4
             lower += found.bound_usd < close.bound_usd - 1e-6
     assert lower > 10
+
+
+@pytest.mark.parametrize(("ends_at", "closest"), [(150.0, 1), (10_000.0, 3)])
+def test_a_closer_look_begins_only_where_there_is_time_for_it(
+    monkeypatch: pytest.MonkeyPatch, ends_at: float, closest: int
+) -> None:
+    ticks = count(0.0, 10.0)
+    looked = list[int]()
+    look_at = Market.look_at
+
+    def told(market: Market, clusters: Clusters | None) -> None:
+        look_at(market, clusters)
+        looked.append(0 if clusters is None else len(clusters.count))
+
+    monkeypatch.setattr(Market, "look_at", told)
+    with as_if_large():
+        sets = build_sets(one_kind(random_case(3, machines=(4, 6))))
+        relaxed = relaxed_over_all(sets, ends_at, lambda: next(ticks))
+    assert relaxed is not None
+    assert len(looked) - 1 == closest
 
 
 def test_adding_up_hours_drops_nothing_of_the_optimum(priced_as_if_large: Priced) -> None:
