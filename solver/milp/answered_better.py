@@ -29,17 +29,19 @@ _GAIN = 1e-4
 _Choice = tuple[int, ...]
 
 
-def answered_better(known: Known, limits: Limits, watch: Watch) -> Known:
+def answered_better(known: Known, limits: Limits, watch: Watch, enough_usd: float = 0.0) -> Known:
     """Place a plan as well as its answers allow, and if that is soon done, change answers.
 
-    It ends where no plan with one other answer is found to be cheaper, or the time is up.
+    It ends where no plan with one other answer is found to be cheaper, where one costs no more than
+    enough, or the time is up.
     """
-    return _Search(known, limits, watch).run()
+    return _Search(known, limits, watch, enough_usd).run()
 
 
 class _Search:
-    def __init__(self, known: Known, limits: Limits, watch: Watch) -> None:
-        self.known, self.watch, self.seconds = known, watch, limits.time_limit_s
+    def __init__(self, known: Known, limits: Limits, watch: Watch, enough_usd: float) -> None:
+        self.known, self.watch, self.enough_usd = known, watch, enough_usd
+        self.seconds = limits.time_limit_s
         self.ends_at = time.monotonic() + limits.time_limit_s
         self.arrays = arrays_of(known.program)
         self.questions = questions_of(known.program)
@@ -47,6 +49,8 @@ class _Search:
         self.leaves = Leaves(self.arrays, self.answers, limits, watch)
 
     def run(self) -> Known:
+        if self._left_s() <= 0:
+            return self.known
         values = self.known.solution.values
         chosen = tuple(int(np.argmax(one.shares(values))) for one in self.questions)
         placed_by = time.monotonic() + self.seconds * _PLACED_SHARE
@@ -55,9 +59,10 @@ class _Search:
             [leaf], self.known.usd, lambda: placed_by - time.monotonic()
         )
         self._take(found.values)
+        self.watch.saw(best_usd=self.known.usd)
         is_placed = found.is_done or found.bound_usd >= self.known.usd * (1 - _GAIN)
         better: _Choice | None = chosen if is_placed else None
-        while better is not None and self._left_s() > 0 and not self.watch.is_ended():
+        while better is not None and self._left_s() > 0:
             better = self._round(better)
         return self.known
 
@@ -69,7 +74,7 @@ class _Search:
         hopeful = [others[at] for at in order if bounds[at] < self.known.usd * (1 - _GAIN)]
         before = chosen
         for at in range(0, len(hopeful), _AT_ONCE):
-            if self._left_s() <= 0 or self.watch.is_ended():
+            if self._left_s() <= 0:
                 break
             chosen = self._step(
                 [_with(chosen, *one) for one in hopeful[at : at + _AT_ONCE]], chosen
@@ -119,6 +124,9 @@ class _Search:
         return upper
 
     def _left_s(self) -> float:
+        """Give the seconds that are left; none once a plan is good enough or the search ended."""
+        if self.watch.is_ended() or self.known.usd <= self.enough_usd:
+            return 0.0
         return self.ends_at - time.monotonic()
 
 

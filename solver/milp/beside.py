@@ -41,9 +41,7 @@ class Beside(Generic[_Result]):
             return None
 
 
-def shared(
-    jobs: Sequence[_Job], work: Callable[[_Job], _Result], workers: int = WORKERS
-) -> list[_Result]:
+def shared(jobs: Sequence[_Job], work: Callable[[_Job], _Result]) -> list[_Result]:
     """Do jobs with some threads, each the next one that is not begun; give what came of them."""
     done: dict[int, _Result] = {}
     left = iter(list(enumerate(jobs)))
@@ -53,7 +51,7 @@ def shared(
             done[at] = work(job)
         return True
 
-    others = [Beside(some) for _ in range(min(workers, len(jobs)) - 1)]
+    others = [Beside(some) for _ in range(min(WORKERS, len(jobs)) - 1)]
     some()
     for one in others:
         one.result()

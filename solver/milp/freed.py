@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from solver.milp.churn import churn_lines
 from solver.milp.part_model import PartModel, part_model
 from solver.milp.parts import (
     Arrays,
@@ -29,6 +30,8 @@ from solver.milp.variables import Block, Ints, stayers, watched_machines
 _Flags = npt.NDArray[np.bool_]
 _USED = 0.5
 _SLACK = 1e-6
+_SLACK_AT_END = 2e-6
+"""Added up anew, a row that was just kept may be a rounding error beyond."""
 _EVERYWHERE = -1
 _NOWHERE = -2
 _AT_A_TIME = 1_000_000
@@ -89,6 +92,10 @@ class PlanInHand:
         served = self._machine_of_group[self._has_replicas().any(axis=1)]
         return {*served.tolist(), *self._machine_of_option[self._is_done()].tolist()}
 
+    def count(self, machines: Collection[int]) -> int:
+        """Count the columns that are free where some machines are."""
+        return int(self._is_free(machines).sum())
+
     def freed(self, machines: Collection[int]) -> Freed:
         """Free some machines."""
         columns = np.flatnonzero(self._is_free(machines))
@@ -119,15 +126,14 @@ class PlanInHand:
 
     def take(self, freed: Freed, found: Floats) -> bool:
         """Take in what is cheaper, unless the plan has changed there so that it does not fit."""
-        if not np.array_equal(self.values[freed.columns], freed.before):
-            return False
         arrays, values = freed.arrays, freed.model.values(found)
         values = np.where(arrays.is_whole, np.round(values), values)
-        if float(arrays.usd @ values) >= freed.usd:
+        is_moved = self.values[freed.columns] != freed.before
+        if is_moved.any() or float(arrays.usd @ values) >= freed.usd:
             return False
         change = arrays.value * (values - freed.before)[arrays.column]
         sums = self._sums[freed.rows] + np.bincount(arrays.row, change, len(freed.rows))
-        if not self._keeps(freed.rows, sums):
+        if not self._keeps(freed.rows, sums, _SLACK):
             return False
         self.values = self.values.copy()
         self.values[freed.columns] = values
@@ -136,10 +142,10 @@ class PlanInHand:
 
     def holds(self) -> bool:
         """Say whether the plan keeps every row, added up anew."""
-        return self._keeps(np.arange(len(self._sums)), self._summed())
+        return self._keeps(np.arange(len(self._sums)), self._summed(), _SLACK_AT_END)
 
-    def _keeps(self, rows: Ints, sums: Floats) -> bool:
-        slack = _SLACK * np.maximum(1.0, np.abs(sums))
+    def _keeps(self, rows: Ints, sums: Floats, part: float) -> bool:
+        slack = part * np.maximum(1.0, np.abs(sums))
         is_low = sums < self._least[rows] - slack
         return not (is_low | (sums > self._most[rows] + slack)).any()
 
@@ -158,9 +164,9 @@ class PlanInHand:
             own = rows.entries
             for at in range(0, len(own.row), _AT_A_TIME):
                 part = slice(at, at + _AT_A_TIME)
-                usd = own.coefficient[part] * self.values[own.column[part]]
+                terms = own.coefficient[part] * self.values[own.column[part]]
                 sums[start : start + len(rows.keys)] += np.bincount(
-                    own.row[part], usd, len(rows.keys)
+                    own.row[part], terms, len(rows.keys)
                 )
         return sums
 
@@ -243,8 +249,10 @@ def _machine_of(program: Program) -> Ints:
     for block, machines in of_block:
         if block.size:
             _part(machine_of, block)[:] = np.repeat(machines, block.size // len(machines))
-    for block in (columns.over_usd, columns.zone_used, columns.plan_steps, columns.moved_nodes):
+    for block in (columns.over_usd, columns.zone_used, columns.plan_steps):
         _part(machine_of, block)[:] = _EVERYWHERE
+    lines = (_EVERYWHERE if one.committed else one.machine for one in churn_lines(sets))
+    _part(machine_of, columns.moved_nodes)[:] = _ints(lines)
     return machine_of
 
 

@@ -124,8 +124,11 @@ class Leaves:
         return [Searched(math.inf) if one is None else self._result(one) for one in works]
 
     def bounded(self, leaves: Sequence[Leaf], left_s: Callable[[], float]) -> list[float]:
-        """Give what the relaxed programs of the parts of each leaf cost; if none, infinity."""
-        works = shared(leaves, self._opened)
+        """Give what the relaxed programs of the parts of each leaf cost; if none, infinity.
+
+        So it is of those that there is no time for.
+        """
+        works = shared(leaves, lambda one: self._opened(one) if left_s() > 0 else None)
         self._relax(works, left_s)
         return [math.inf if one is None else self._bound_usd(one) for one in works]
 
@@ -153,9 +156,7 @@ class Leaves:
             for name, part in one.parts.items()
             if name not in self._known
         }
-        found = shared(
-            list(new.values()), lambda one: _relaxed(part_model(*one), left_s()), WORKERS
-        )
+        found = shared(list(new.values()), lambda one: _relaxed(*one, left_s()))
         self._known.update(zip(new, found, strict=True))
 
     def _recall(self, work: _Open | None) -> None:
@@ -246,8 +247,10 @@ class Leaves:
         return Searched(bound_usd, values, all(one.is_done for one in known.values()))
 
 
-def _relaxed(model: PartModel, left_s: float) -> _Known:
-    result = LinearProgram(model.proto).solve(left_s, may_stall=False)
+def _relaxed(arrays: Arrays, part: Part, left_s: float) -> _Known:
+    if left_s <= 0:
+        return _Known(0.0)
+    result = LinearProgram(part_model(arrays, part).proto).solve(left_s, may_stall=False)
     if result.is_infeasible:
         return _Known(math.inf)
     return _Known(0.0 if result.plan is None else result.plan.usd)

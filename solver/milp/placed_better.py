@@ -26,6 +26,8 @@ _FIRST_SIZE, _LEAST_SIZE, _MOST_SIZE = 4.0, 2.0, 14.0
 _LARGER, _SMALLER = 0.1, -0.2
 _ALREADY_USED = 0.6
 _MOST_COLUMNS = 5_000
+_FEWEST = 2
+"""So many machines at least are freed, however many columns they have."""
 _NODES = 10
 _STEP_S = 5.0
 _PATIENCE = 10
@@ -42,17 +44,20 @@ def placed_better(known: Known, limits: Limits, watch: Watch, enough_usd: float 
     """
     ends_at = time.monotonic() + limits.time_limit_s
     if known.program.entries <= _MOST_ENTRIES:
-        known = answered_better(known, limits, watch)
+        known = answered_better(known, limits, watch, enough_usd)
     plan = PlanInHand(known.program, known.solution.values)
+    step = _Step(plan, limits, watch, ends_at)
     draw = _Draw(plan, limits.seed)
-    while not watch.is_ended() and plan.usd > enough_usd and draw.may_find:
-        left_s = ends_at - time.monotonic()
-        if left_s < _SHORTEST_S:
-            break
-        step = _Step(plan, replace(limits, time_limit_s=min(_STEP_S, left_s)))
-        for one in shared([draw.machines() for _ in range(_AT_ONCE)], step.taken):
+    if not plan.holds():
+        return known
+    while step.has_time and plan.usd > enough_usd and draw.may_find:
+        choices = [draw.machines() for _ in range(_AT_ONCE)]
+        for asked, one in zip(choices, shared(choices, step.taken), strict=True):
+            if one is None:
+                continue
             is_cheaper = one.values is not None and plan.take(one.freed, one.values)
-            draw.learn(is_done=one.is_done, is_cheaper=is_cheaper)
+            is_done = one.is_done and len(one.machines) == len(asked)
+            draw.learn(is_done=is_done, is_cheaper=is_cheaper)
         watch.saw(best_usd=plan.usd)
     return _known(known, plan)
 
@@ -67,6 +72,7 @@ def _known(known: Known, plan: PlanInHand) -> Known:
 class _Chosen:
     """What was free, the values that were found, and whether HiGHS was done with it."""
 
+    machines: Sequence[int]
     freed: Freed
     values: Floats | None
     is_done: bool
@@ -74,26 +80,45 @@ class _Chosen:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A plan as it is, of which several threads free some machines each."""
+    """A plan as it is, of which several threads free some machines each, until when."""
 
     plan: PlanInHand
     limits: Limits
+    watch: Watch
+    ends_at: float
 
-    def taken(self, machines: Sequence[int]) -> _Chosen:
-        """Let HiGHS choose anew what is on some machines, on fewer of them if that is much."""
+    @property
+    def has_time(self) -> bool:
+        """Say whether there is time for one more."""
+        return not self.watch.is_ended() and self.ends_at - time.monotonic() > _SHORTEST_S
+
+    def taken(self, machines: Sequence[int]) -> _Chosen | None:
+        """Let HiGHS choose anew what is on some machines, on fewer of them if that is much.
+
+        None where there is no time for it.
+        """
+        if not self.has_time:
+            return None
+        while len(machines) > _FEWEST and self.plan.count(machines) > _MOST_COLUMNS:
+            machines = machines[:-1]
         freed = self.plan.freed(machines)
-        while len(freed.columns) > _MOST_COLUMNS and len(machines) > 1:
-            machines = machines[: len(machines) // 2]
-            freed = self.plan.freed(machines)
         model = freed.model
+        left_s = self.ends_at - time.monotonic()
+        limits = replace(
+            self.limits,
+            gap_fraction=_GAP,
+            time_limit_s=max(min(_STEP_S, left_s), _SHORTEST_S),
+            most_nodes=_NODES,
+        )
         found = solve_model(
             model.proto.SerializeToString(),
-            replace(self.limits, gap_fraction=_GAP, most_nodes=_NODES),
+            limits,
             model.hint(freed.before),
+            Watch(is_ended=self.watch.is_ended),
             below_usd=freed.usd * (1 - _GAIN),
         )
         is_done = found.outcome in (Outcome.OPTIMAL, Outcome.INFEASIBLE)
-        return _Chosen(freed, found.values if is_plan(found) else None, is_done)
+        return _Chosen(machines, freed, found.values if is_plan(found) else None, is_done)
 
 
 class _Draw:

@@ -1,6 +1,8 @@
 """Machines of a plan that are freed: what is on them is chosen anew, and nothing else changes."""
 
+import math
 import random
+import time
 
 import numpy as np
 import pytest
@@ -9,17 +11,22 @@ from solving import EXACT, objective_usd
 
 from solver.milp import placed_better as placing
 from solver.milp.answered_better import answered_better
+from solver.milp.churn import churn_lines
 from solver.milp.drafted import holds
 from solver.milp.first_plan import is_plan
 from solver.milp.freed import Freed, PlanInHand
 from solver.milp.known import Known
+from solver.milp.leaves import Leaf, Leaves
+from solver.milp.parts import arrays_of
 from solver.milp.placed_better import placed_better
 from solver.milp.program import Program
+from solver.milp.questions import questions_of
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
 
 SAME = 1e-6
+NO_END = 1e9
 
 
 def chosen(freed: Freed) -> Floats | None:
@@ -140,6 +147,7 @@ def test_a_plan_is_placed_better_until_it_costs_enough_or_nothing_is_found(
         assert holds(program, found.solution.values)
         assert best * (1 - SAME) <= found.usd <= known.usd
         assert placed_better(known, EXACT, Watch(), known.usd) is known
+        assert answered_better(known, EXACT, Watch(), known.usd) is known
         if known.usd > best * (1 + 1e-3):
             ends.append(found.usd <= best * (1 + 1e-3))
     assert sum(ends) > 0.9 * len(ends) > 10
@@ -147,17 +155,53 @@ def test_a_plan_is_placed_better_until_it_costs_enough_or_nothing_is_found(
 
 def test_much_that_is_freed_is_chosen_in_less(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placing, "_MOST_COLUMNS", 1)
-    limits = Limits(0.0, 10.0)
-    for program, _, plan in dear_plans()[:6]:
-        step = placing._Step(plan, limits).taken(range(len(program.sets.machines)))
-        one = plan.freed([0])
-        assert len(step.freed.columns) == len(one.columns)
+    fewer = 0
+    for program, _, plan in dear_plans():
+        every = range(len(program.sets.machines))
+        chosen = placing._Step(plan, EXACT, Watch(), NO_END).taken(every)
+        assert chosen is not None
+        assert list(chosen.machines) == list(every[:2])
+        assert len(chosen.freed.columns) == plan.count(every[:2]) <= plan.count(every)
+        fewer += len(every) > 2
+    assert fewer > 12
 
 
-def test_whoever_watches_ends_it() -> None:
+def test_no_step_is_taken_once_the_time_is_up_or_whoever_watches_ends_it() -> None:
     program, _, plan = dear_plans()[0]
-    known = _known(program, plan)
-    assert placed_better(known, EXACT, Watch(is_ended=lambda: True)).usd == known.usd
+    known, ended = _known(program, plan), Watch(is_ended=lambda: True)
+    assert placing._Step(plan, EXACT, ended, NO_END).taken([0]) is None
+    assert placing._Step(plan, EXACT, Watch(), time.monotonic()).taken([0]) is None
+    assert placing._Step(plan, EXACT, Watch(), NO_END).taken([0]) is not None
+    assert placed_better(known, EXACT, ended).usd == known.usd
+    assert answered_better(known, EXACT, ended) is known
+    assert answered_better(known, Limits(0.0, 0.0), Watch()) is known
+
+
+def test_nothing_is_known_of_leaves_that_there_is_no_time_for() -> None:
+    program, _, plan = dear_plans()[0]
+    arrays, questions = arrays_of(program), questions_of(program)
+    answers = np.concatenate([own for one in questions for own in one.answers])
+    leaf = Leaf(arrays.upper, (), 10, plan.values)
+    assert Leaves(arrays, answers, EXACT, Watch()).bounded([leaf], lambda: 0.0) == [math.inf]
+    (usd,) = Leaves(arrays, answers, EXACT, Watch()).bounded([leaf], lambda: NO_END)
+    assert 0 < usd <= plan.usd
+
+
+def test_nodes_that_are_moved_are_free_with_their_machine() -> None:
+    seen = 0
+    for program, _, plan in dear_plans():
+        moved = program.columns.moved_nodes
+        if not moved.size:
+            continue
+        none, one = plan.freed([]).columns, plan.freed([0]).columns
+        lines = churn_lines(program.sets)
+        free = {at - moved.start for at in one.tolist() if moved.start <= at} - {
+            at - moved.start for at in none.tolist()
+        }
+        own = {at for at, line in enumerate(lines) if line.machine == 0 and not line.committed}
+        assert free == own
+        seen += bool(own)
+    assert seen > 3
 
 
 def _known(program: Program, plan: PlanInHand) -> Known:
