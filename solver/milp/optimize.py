@@ -40,6 +40,9 @@ from solver.milp.tenants import sold_as
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
+_Found = tuple[Known | None, float, bool]
+"""A plan, the bound, and whether the search is done."""
+_Job = Callable[[Limits], _Found]
 _FIRST_PLAN_SHARE = 0.25
 _RELAXED_SHARE = 0.4
 _SHORTEST_SOLVE_S = 1.0
@@ -130,11 +133,13 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
     if known is not None:
         watch.saw(best_usd=known.usd)
-    left = _left(limits, ends_at - clock())
-    known, bound_usd, is_done = _improved(sets, relaxed, known, limits=left, watch=watch)
+    least_usd = relaxed.bound_usd
+    job = _next(sets, relaxed, known, limits=limits, watch=watch)
+    del sets, relaxed, known  # what the job does not hold is let go of: of a large market, much
+    known, bound_usd, is_done = job(_left(limits, ends_at - clock()))
     if known is None:
         return none(bound_usd, ran_out_of_time=not is_done)
-    solution = replace(known.solution, bound_usd=max(bound_usd, relaxed.bound_usd))
+    solution = replace(known.solution, bound_usd=max(bound_usd, least_usd))
     return replace(optimum_of(known.program, solution, limits), outbid=_outbid(case, pruned.case))
 
 
@@ -208,38 +213,44 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
     return Known(narrow, solution) if is_plan(solution) else None
 
 
-def _improved(
+def _next(
     sets: Sets, relaxed: Relaxed, known: Known | None, *, limits: Limits, watch: Watch
-) -> tuple[Known | None, float, bool]:
-    """Solve over all that can still be better; give the best plan, the bound, and if it is done."""
-    if known is not None and _is_within(known.usd, relaxed.bound_usd, limits):
-        return known, relaxed.bound_usd, True
-    if known is not None and watch.is_ended():
-        return known, relaxed.bound_usd, False
+) -> _Job:
+    """Choose how to solve over all that can still be better."""
+    if known is not None and (watch.is_ended() or _is_within(known.usd, relaxed.bound_usd, limits)):
+        return partial(_as_it_is, known, relaxed.bound_usd)
     beyond_usd, rest_sets = math.inf, sets
     if known is not None:
         left = possible(sets, relaxed, known.usd)
         beyond_usd, rest_sets = left.beyond_usd, left.sets
     bounds = relaxed.bound_usd, beyond_usd
     if known is None or not sets.has_one_kind:
-        return _solved_whole(rest_sets, known, bounds, limits=limits, watch=watch)
+        return partial(_solved_whole, rest_sets, known, bounds, watch=watch)
     if _is_beyond(known, bounds):
-        part = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
-        known = placed_better(known, part, watch, enough_usd(bounds[0], limits))
-        return known, bounds[0], _is_within(known.usd, bounds[0], limits)
+        return partial(_placed, known, bounds[0], watch=watch)
     if has_hopeless_workload(rest_sets):
-        return known, min(known.usd, beyond_usd), True
-    return _closed_in((sets, relaxed, left), known, limits=limits, watch=watch)
+        return partial(_as_it_is, known, min(known.usd, beyond_usd))
+    return partial(_closed_in, (sets, relaxed, left), known, watch=watch)
+
+
+def _as_it_is(known: Known, bound_usd: float, limits: Limits) -> _Found:
+    return known, bound_usd, _is_within(known.usd, bound_usd, limits)
+
+
+def _placed(known: Known, bound_usd: float, limits: Limits, *, watch: Watch) -> _Found:
+    part = _left(limits, limits.time_limit_s * _SOLVER_SHARE)
+    known = placed_better(known, part, watch, enough_usd(bound_usd, limits))
+    return known, bound_usd, _is_within(known.usd, bound_usd, limits)
 
 
 def _solved_whole(
     rest_sets: Sets,
     known: Known | None,
     bounds: tuple[float, float],
-    *,
     limits: Limits,
+    *,
     watch: Watch,
-) -> tuple[Known | None, float, bool]:
+) -> _Found:
     """Let HiGHS solve the rest as it is; `bounds` are those of all, and of what is beyond it."""
     least_usd, beyond_usd = bounds
     if has_hopeless_workload(rest_sets):
@@ -265,8 +276,8 @@ def _is_beyond(known: Known, bounds: tuple[float, float]) -> bool:
 
 
 def _closed_in(
-    of: tuple[Sets, Relaxed, Rest], known: Known, *, limits: Limits, watch: Watch
-) -> tuple[Known, float, bool]:
+    of: tuple[Sets, Relaxed, Rest], known: Known, limits: Limits, *, watch: Watch
+) -> _Found:
     """Place a plan of some sets better, and branch by hand on what then may still be better."""
     sets, relaxed, rest = of
     ends_at = time.monotonic() + limits.time_limit_s
