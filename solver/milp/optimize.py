@@ -24,6 +24,7 @@ from solver.milp.extract_churn import churn_cost_lines
 from solver.milp.first_plan import enough_usd, first_plan, is_plan
 from solver.milp.floor import at_floor
 from solver.milp.known import Known, better
+from solver.milp.memory import give_back
 from solver.milp.narrow import Rest, possible, promising
 from solver.milp.optimum import Optimum, none, optimum_of, over_scenarios, proven
 from solver.milp.placed_better import placed_better
@@ -128,6 +129,7 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     relaxed = _relaxed(sets, clock() + limits.time_limit_s * _RELAXED_SHARE, clock)
     if relaxed is None:
         return none(0.0, ran_out_of_time=False)
+    give_back()
     watch.saw(bound_usd=relaxed.bound_usd)
     sets = replace(sets, fills=relaxed.fills)
     known = _first_plan(sets, relaxed, _left(limits, ends_at - clock()), clock)
@@ -136,6 +138,7 @@ def _optimized(case: Case, limits: Limits, clock: Monotonic, watch: Watch) -> Op
     least_usd = relaxed.bound_usd
     job = _next(sets, relaxed, known, limits=limits, watch=watch)
     del sets, relaxed, known  # what the job does not hold is let go of: of a large market, much
+    give_back()
     known, bound_usd, is_done = job(_left(limits, ends_at - clock()))
     if known is None:
         return none(bound_usd, ran_out_of_time=not is_done)

@@ -15,6 +15,7 @@ from solver.milp.beside import WORKERS, shared
 from solver.milp.first_plan import is_plan
 from solver.milp.freed import Freed, PlanInHand
 from solver.milp.known import Known
+from solver.milp.memory import give_back
 from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.watch import Watch
@@ -58,6 +59,7 @@ def placed_better(known: Known, limits: Limits, watch: Watch, enough_usd: float 
             is_cheaper = one.values is not None and plan.take(one.freed, one.values)
             is_done = one.is_done and len(one.machines) == len(asked)
             draw.learn(is_done=is_done, is_cheaper=is_cheaper)
+        give_back()
         watch.saw(best_usd=plan.usd)
     return _known(known, plan)
 
