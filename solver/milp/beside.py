@@ -1,4 +1,7 @@
-"""Work on the other core while this thread solves: the solver lets Python go meanwhile."""
+"""Work on the other core while this thread solves: the solver lets Python go meanwhile.
+
+One job beside, or many shared by as many threads as are worth it. It knows nothing of programs.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -27,11 +30,6 @@ class Beside(Generic[_Result]):
             self._future.set_exception(error)
         else:
             self._future.set_result(result)
-
-    @property
-    def is_done(self) -> bool:
-        """Say whether the job is done, or has failed."""
-        return self._future.done()
 
     def result(self, wait_s: float | None = None) -> _Result | None:
         """Wait for the job; give None where it is not done in the time: it goes on by itself."""

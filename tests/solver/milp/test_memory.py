@@ -1,5 +1,6 @@
 """What was let go of is given back to the system, where that can be seen."""
 
+import ctypes
 import sys
 from pathlib import Path
 
@@ -26,5 +27,8 @@ def test_a_process_is_smaller_once_what_is_free_is_given_back() -> None:
 
 
 def test_elsewhere_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[object]()
+    monkeypatch.setattr(ctypes, "CDLL", asked.append)
     monkeypatch.setattr(sys, "platform", "win32")
     give_back()
+    assert asked == []
