@@ -7,7 +7,7 @@ left is to place the choice in whole nodes.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from solver.milp.drafted import holds, values_of
 from solver.milp.local_search import search
 from solver.milp.pairs import ways_by_demand
 from solver.milp.program import Program, to_proto
-from solver.milp.sets import Floats, Sets
+from solver.milp.sets import Floats
 from solver.milp.solve import Limits, Outcome, Solution, solve_model
 from solver.milp.variables import Block, Columns
 
@@ -29,9 +29,6 @@ _CHOICE_SHARE = 0.4
 _CHOICE_GAP = 0.25
 _SHORTEST_S = 1.0
 _LARGEST_GAP = 0.99
-_SEARCHES = 3
-_MANY_GROUPS = 300
-"""Where there is so much to choose from, one search may miss by some percent what another finds."""
 
 
 def first_plan(
@@ -68,42 +65,22 @@ def _solved(program: Program, limits: Limits, clock: Monotonic) -> Solution:
 
 
 def _searched(program: Program, limits: Limits, most_usd: float, clock: Monotonic) -> Floats | None:
-    """Search with a few seeds; give the cheapest plan that keeps all rules."""
-    seeds = range(limits.seed, limits.seed + (_SEARCHES if _is_wide(program.sets) else 1))
-    ends_at = clock() + limits.time_limit_s
-    plans = _plans(program, seeds, ends_at, enough_usd=most_usd, clock=clock)
-    cost = program.cost
-    return min(plans, key=lambda values: float(cost @ values), default=None)
-
-
-def _is_wide(sets: Sets) -> bool:
-    """Say whether there is much to choose from: many groups, or fleets in blocks of many sizes."""
-    in_nodes = any(max(one.block_sizes, default=0) > 1 for one in sets.kinds)
-    return in_nodes or len(sets.groups) > _MANY_GROUPS
-
-
-def _plans(
-    program: Program, seeds: Iterable[int], ends_at: float, *, enough_usd: float, clock: Monotonic
-) -> Iterator[Floats]:
-    """Search with one seed after the other, until a plan costs enough or the time is up.
-
-    Only plans that keep all rules are given.
-    """
-    sets, cost = program.sets, program.cost
+    """Search for a plan; None where the one that is found does not keep all rules."""
+    sets = program.sets
     if sets.case.workloads.policy.sharing is Sharing.SPLIT:
-        return
-    ways = ways_by_demand(sets)
-    for seed in seeds:
-        found = search(sets, ways, seed=seed, ends_at=ends_at, enough_usd=enough_usd, clock=clock)
-        if found is None:
-            return
-        values = values_of(program, found)
-        keeps_all = holds(program, values)
-        if keeps_all:
-            yield values
-        is_enough = keeps_all and float(cost @ values) <= enough_usd
-        if is_enough or clock() >= ends_at:
-            return
+        return None
+    found = search(
+        sets,
+        ways_by_demand(sets),
+        seed=limits.seed,
+        ends_at=clock() + limits.time_limit_s,
+        enough_usd=most_usd,
+        clock=clock,
+    )
+    if found is None:
+        return None
+    values = values_of(program, found)
+    return values if holds(program, values) else None
 
 
 def choose_and_place(

@@ -3,12 +3,14 @@
 Each step frees a few machines of the plan (see `freed`), those that a workload is on and others
 that it may go to, and HiGHS chooses anew what is on them. How many are freed follows how soon that
 is done. Steps are taken a few at once from one plan, and what came of them is taken in together.
+Where small steps find nothing for a while, larger ones are taken, which have longer.
 """
 
 import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from solver.milp.answered_better import answered_better
 from solver.milp.beside import WORKERS, shared
@@ -33,6 +35,8 @@ _NODES = 10
 _STEP_S = 5.0
 _PATIENCE = 10
 """So many steps for each workload that find nothing end it."""
+_SOON_LARGER = 2
+"""After so many for each workload that found nothing, steps are larger: twice, thrice ..."""
 _GAP = 5e-4
 _GAIN = 1e-6
 _SHORTEST_S = 1.0
@@ -52,8 +56,9 @@ def placed_better(known: Known, limits: Limits, watch: Watch, enough_usd: float 
     if not plan.holds():
         return known
     while step.has_time and plan.usd > enough_usd and draw.may_find:
+        taken = partial(step.taken, effort=draw.effort)
         choices = [draw.machines() for _ in range(_AT_ONCE)]
-        for asked, one in zip(choices, shared(choices, step.taken), strict=True):
+        for asked, one in zip(choices, shared(choices, taken), strict=True):
             if one is None:
                 continue
             is_cheaper = one.values is not None and plan.take(one.freed, one.values)
@@ -94,14 +99,16 @@ class _Step:
         """Say whether there is time for one more."""
         return not self.watch.is_ended() and self.ends_at - time.monotonic() > _SHORTEST_S
 
-    def taken(self, machines: Sequence[int]) -> _Chosen | None:
+    def taken(self, machines: Sequence[int], effort: int = 1) -> _Chosen | None:
         """Let HiGHS choose anew what is on some machines, on fewer of them if that is much.
 
-        None where there is no time for it.
+        None where there is no time for it. `effort` is how many times as much may be chosen, and
+        as long be looked, as in a small step.
         """
         if not self.has_time:
             return None
-        while len(machines) > _FEWEST and self.plan.count(machines) > _MOST_COLUMNS:
+        most_columns = effort * _MOST_COLUMNS
+        while len(machines) > _FEWEST and self.plan.count(machines) > most_columns:
             machines = machines[:-1]
         freed = self.plan.freed(machines)
         model = freed.model
@@ -109,8 +116,8 @@ class _Step:
         limits = replace(
             self.limits,
             gap_fraction=_GAP,
-            time_limit_s=max(min(_STEP_S, left_s), _SHORTEST_S),
-            most_nodes=_NODES,
+            time_limit_s=max(min(effort * _STEP_S, left_s), _SHORTEST_S),
+            most_nodes=effort * _NODES,
         )
         found = solve_model(
             model.proto.SerializeToString(),
@@ -142,11 +149,17 @@ class _Draw:
         """Say whether anything was found in the last steps."""
         return self._in_vain < _PATIENCE * (len(self._of_demand) + len(self._of_run))
 
+    @property
+    def effort(self) -> int:
+        """Say how large the next steps are: the longer nothing was found, the larger."""
+        workloads = len(self._of_demand) + len(self._of_run)
+        return 1 + self._in_vain // (_SOON_LARGER * workloads)
+
     def learn(self, *, is_done: bool, is_cheaper: bool) -> None:
         """Free more machines where HiGHS was done, fewer where it was not."""
         self._in_vain = 0 if is_cheaper else self._in_vain + 1
         size = self._size + (_LARGER if is_done else _SMALLER)
-        self._size = min(max(size, _LEAST_SIZE), _MOST_SIZE)
+        self._size = min(max(size, _LEAST_SIZE), self.effort * _MOST_SIZE)
 
     def machines(self) -> list[int]:
         """Draw a workload, some of the machines that it is on, and others that it may go to."""

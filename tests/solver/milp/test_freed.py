@@ -166,6 +166,26 @@ def test_much_that_is_freed_is_chosen_in_less(monkeypatch: pytest.MonkeyPatch) -
     assert fewer > 12
 
 
+def test_the_longer_nothing_is_found_the_more_may_be_chosen_and_a_find_ends_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(placing, "_MOST_COLUMNS", 1)
+    program, _, plan = next(one for one in dear_plans() if len(one[0].sets.machines) > 2)
+    draw, workloads = placing._Draw(plan, 0), len(program.sets.demands) + len(program.sets.runs)
+    efforts = [draw.effort]
+    for _ in range(4 * workloads):
+        draw.learn(is_done=True, is_cheaper=False)
+        efforts.append(draw.effort)
+    assert efforts == sorted(efforts)
+    assert (efforts[0], efforts[2 * workloads], efforts[-1]) == (1, 2, 3)
+    draw.learn(is_done=True, is_cheaper=True)
+    assert draw.effort == 1
+    every = range(len(program.sets.machines))
+    larger = placing._Step(plan, EXACT, Watch(), NO_END).taken(every, effort=plan.count(every))
+    assert larger is not None
+    assert list(larger.machines) == list(every)
+
+
 def test_no_step_is_taken_once_the_time_is_up_or_whoever_watches_ends_it() -> None:
     program, _, plan = dear_plans()[0]
     known, ended = _known(program, plan), Watch(is_ended=lambda: True)

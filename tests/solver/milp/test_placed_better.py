@@ -9,7 +9,7 @@ from solving import EXACT, least_usd, no_dearer
 
 from broker.domain.case import Case
 from broker.domain.plan import Status
-from solver.milp import first_plan, narrow, optimize
+from solver.milp import narrow, optimize
 from solver.milp.known import Known
 from solver.milp.solve import Limits
 from solver.milp.watch import Watch
@@ -33,7 +33,6 @@ def test_a_plan_is_placed_better_and_its_bound_holds(
         return better
 
     monkeypatch.setattr(narrow, "_MOST_COLUMNS", most_columns)
-    monkeypatch.setattr(first_plan, "_MANY_GROUPS", 0)
     monkeypatch.setattr(optimize, "_WORTH", 1.0)
     monkeypatch.setattr(optimize, "placed_better", told)
     cases = [gang_case(seed) for seed in range(12)]
