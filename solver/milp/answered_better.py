@@ -26,14 +26,16 @@ _AT_ONCE = 2
 _BOUNDED_AT_ONCE = 20
 _STEP_S = 30.0
 _GAIN = 1e-4
+_PATIENCE = 10
+"""So many steps of a round that find nothing end it: what comes after costs still more at least."""
 _Choice = tuple[int, ...]
 
 
 def answered_better(known: Known, limits: Limits, watch: Watch, enough_usd: float = 0.0) -> Known:
     """Place a plan as well as its answers allow, and if that is soon done, change answers.
 
-    It ends where no plan with one other answer is found to be cheaper, where one costs no more than
-    enough, or the time is up.
+    It ends where of the plans with one other answer none that costs little at least is found to be
+    cheaper, where one costs no more than enough, or the time is up.
     """
     return _Search(known, limits, watch, enough_usd).run()
 
@@ -72,13 +74,13 @@ class _Search:
         bounds = list(self._bounds([_with(chosen, *one) for one in others]))
         order = np.argsort(bounds, kind="stable")
         hopeful = [others[at] for at in order if bounds[at] < self.known.usd * (1 - _GAIN)]
-        before = chosen
+        before, in_vain = chosen, 0
         for at in range(0, len(hopeful), _AT_ONCE):
-            if self._left_s() <= 0:
+            if self._left_s() <= 0 or in_vain >= _PATIENCE:
                 break
-            chosen = self._step(
-                [_with(chosen, *one) for one in hopeful[at : at + _AT_ONCE]], chosen
-            )
+            some = [_with(chosen, *one) for one in hopeful[at : at + _AT_ONCE]]
+            was, chosen = chosen, self._step(some, chosen)
+            in_vain = in_vain + 1 if chosen == was else 0
         return None if chosen == before else chosen
 
     def _bounds(self, every: Sequence[_Choice]) -> Iterator[float]:

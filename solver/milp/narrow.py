@@ -20,6 +20,8 @@ _MANY_GROUPS = 800
 """Of so many, all that was looked at is too much to search."""
 _CHEAPEST_OF_A_SIZE = 2
 _PROMISING_OPTIONS = 20
+_SHARED_MACHINES = 6
+_OPTIONS_OF_A_SHARED = 2
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
 _MOST_COLUMNS = 120_000
@@ -55,6 +57,8 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
         relaxed.option_penalty_usd,
         most=_BESIDE_A_START if is_known else _PROMISING_OPTIONS,
     )
+    if not is_known:
+        options |= _on_shared(sets, relaxed)
     begun = {at for at, one in enumerate(sets.groups) if _name_of(sets, one) in start.kinds}
     kinds |= {sets.groups[number].kind for number in begun}
     options |= {
@@ -65,6 +69,24 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     near = begun | _near(sets, relaxed, is_known=is_known)
     groups = {number for number in near if sets.groups[number].kind in kinds}
     return restricted(sets, groups, options)
+
+
+def _on_shared(sets: Sets, relaxed: Relaxed) -> set[int]:
+    """Choose options of each run on the machines that the relaxed plan has most of all runs on.
+
+    Nodes that one run leaves idle are cheap for the next, which prices of nodes do not show.
+    """
+    runs = np.array([one.run for one in sets.run_options], dtype=np.int64)
+    machines = np.array([one.machine for one in sets.run_options], dtype=np.int64)
+    worth = np.bincount(machines, relaxed.option_value, minlength=len(sets.machines))
+    shared = np.argsort(-worth, kind="stable")[:_SHARED_MACHINES]
+    is_there = np.isin(machines, shared) & (worth[machines] > _ROUNDING)
+    return best_of(
+        list(zip(runs.tolist(), machines.tolist(), strict=True)),
+        None,
+        np.where(is_there, relaxed.option_penalty_usd, np.inf),
+        most=_OPTIONS_OF_A_SHARED,
+    )
 
 
 def _near(sets: Sets, relaxed: Relaxed, *, is_known: bool) -> set[int]:

@@ -3,12 +3,14 @@
 import math
 import random
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from drawn_programs import drawn, with_drawn_answers
 from solving import EXACT, objective_usd
 
+from solver.milp import answered_better as answering
 from solver.milp import placed_better as placing
 from solver.milp.answered_better import answered_better
 from solver.milp.churn import churn_lines
@@ -133,6 +135,28 @@ def test_with_other_answers_a_dear_plan_becomes_cheaper_and_mostly_the_cheapest(
         if known.usd > best * (1 + 1e-3):
             ends.append(found.usd <= best * (1 + 1e-3))
     assert sum(ends) > 0.6 * len(ends) > 10
+
+
+def test_steps_that_find_nothing_end_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no patience at all the plan's own answers are placed, and nothing else is looked at."""
+    looked_at = list[Sequence[tuple[int, ...]]]()
+    step = answering._Search._step
+
+    def told(
+        self: answering._Search, some: Sequence[tuple[int, ...]], chosen: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        looked_at.append(some)
+        return step(self, some, chosen)
+
+    monkeypatch.setattr(answering._Search, "_step", told)
+    counts = []
+    for patience in (0, 1, 10):
+        looked_at.clear()
+        monkeypatch.setattr(answering, "_PATIENCE", patience)
+        for program, _, plan in dear_plans():
+            answered_better(_known(program, plan), EXACT, Watch())
+        counts.append(len(looked_at))
+    assert counts[0] == 0 < counts[1] <= counts[2]
 
 
 def test_a_plan_is_placed_better_until_it_costs_enough_or_nothing_is_found(
