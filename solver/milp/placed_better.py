@@ -24,6 +24,8 @@ from solver.milp.watch import Watch
 
 _MOST_ENTRIES = 5_000_000
 """Of more coefficients than this no other program is made beside."""
+_ANSWERS_SHARE = 0.8
+"""So much of the time is for other answers; few machines at a time go on from what that finds."""
 _AT_ONCE = 2 * WORKERS
 _FIRST_SIZE, _LEAST_SIZE, _MOST_SIZE = 4.0, 2.0, 14.0
 _LARGER, _SMALLER = 0.1, -0.2
@@ -49,7 +51,8 @@ def placed_better(known: Known, limits: Limits, watch: Watch, enough_usd: float 
     """
     ends_at = time.monotonic() + limits.time_limit_s
     if known.program.entries <= _MOST_ENTRIES:
-        known = answered_better(known, limits, watch, enough_usd)
+        part = replace(limits, time_limit_s=limits.time_limit_s * _ANSWERS_SHARE)
+        known = answered_better(known, part, watch, enough_usd)
     plan = PlanInHand(known.program, known.solution.values)
     step = _Step(plan, limits, watch, ends_at)
     draw = _Draw(plan, limits.seed)
