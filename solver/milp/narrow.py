@@ -22,6 +22,8 @@ _CHEAPEST_OF_A_SIZE = 2
 _PROMISING_OPTIONS = 20
 _SHARED_MACHINES = 6
 _OPTIONS_OF_A_SHARED = 2
+_MOST_SHARED_PERIODS = 20_000
+"""Where so many periods of options would be on a few machines, too few of these can be freed."""
 _BESIDE_A_START = 1
 _ROUNDING = 1e-6
 _MOST_COLUMNS = 120_000
@@ -74,19 +76,22 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
 def _on_shared(sets: Sets, relaxed: Relaxed) -> set[int]:
     """Choose options of each run on the machines that the relaxed plan has most of all runs on.
 
-    Nodes that one run leaves idle are cheap for the next, which prices of nodes do not show.
+    Nodes that one run leaves idle are cheap for the next, which prices of nodes do not show. None
+    where that would be too much to free at once (see `freed`).
     """
     runs = np.array([one.run for one in sets.run_options], dtype=np.int64)
     machines = np.array([one.machine for one in sets.run_options], dtype=np.int64)
     worth = np.bincount(machines, relaxed.option_value, minlength=len(sets.machines))
     shared = np.argsort(-worth, kind="stable")[:_SHARED_MACHINES]
     is_there = np.isin(machines, shared) & (worth[machines] > _ROUNDING)
-    return best_of(
+    chosen = best_of(
         list(zip(runs.tolist(), machines.tolist(), strict=True)),
         None,
         np.where(is_there, relaxed.option_penalty_usd, np.inf),
         most=_OPTIONS_OF_A_SHARED,
     )
+    periods = sum(len(sets.run_options[one].window) for one in chosen)
+    return chosen if periods <= _MOST_SHARED_PERIODS else set()
 
 
 def _near(sets: Sets, relaxed: Relaxed, *, is_known: bool) -> set[int]:

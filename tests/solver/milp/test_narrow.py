@@ -38,6 +38,7 @@ def _runs_by_machine(sets: Sets) -> dict[str, set[str]]:
 def test_each_run_may_be_where_most_of_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(narrow, "_PROMISING_OPTIONS", 1)
     monkeypatch.setattr(narrow, "_SHARED_MACHINES", 1)
+    monkeypatch.setattr(narrow, "_OPTIONS_OF_A_SHARED", 1)
     left_out = looked_at = 0
     for sets, relaxed in _solved():
         worth = np.zeros(len(sets.machines))
@@ -47,10 +48,10 @@ def test_each_run_may_be_where_most_of_the_others_are(monkeypatch: pytest.Monkey
             continue
         shared = sets.machines[int(worth.argmax())].key
         may_be = _runs_by_machine(sets)[shared]
-        monkeypatch.setattr(narrow, "_OPTIONS_OF_A_SHARED", 1)
         assert _runs_by_machine(narrow.promising(sets, relaxed))[shared] == may_be
-        monkeypatch.setattr(narrow, "_OPTIONS_OF_A_SHARED", 0)
-        without = _runs_by_machine(narrow.promising(sets, relaxed))
+        with monkeypatch.context() as too_many:
+            too_many.setattr(narrow, "_MOST_SHARED_PERIODS", 0)
+            without = _runs_by_machine(narrow.promising(sets, relaxed))
         looked_at += 1
         left_out += without.get(shared, set()) < may_be
     assert looked_at > left_out > 0
