@@ -146,17 +146,17 @@ class _Draw:
             self._of_demand[group.demand].add(group.machine)
         for option in sets.run_options:
             self._of_run[option.run].add(option.machine)
+        self._workloads = len(self._of_demand) + len(self._of_run)
 
     @property
     def may_find(self) -> bool:
         """Say whether anything was found in the last steps."""
-        return self._in_vain < _PATIENCE * (len(self._of_demand) + len(self._of_run))
+        return self._in_vain < _PATIENCE * self._workloads
 
     @property
     def effort(self) -> int:
         """Say how large the next steps are: the longer nothing was found, the larger."""
-        workloads = len(self._of_demand) + len(self._of_run)
-        return 1 + self._in_vain // (_SOON_LARGER * workloads)
+        return 1 + self._in_vain // (_SOON_LARGER * self._workloads)
 
     def learn(self, *, is_done: bool, is_cheaper: bool) -> None:
         """Free more machines where HiGHS was done, fewer where it was not."""
@@ -166,7 +166,7 @@ class _Draw:
 
     def machines(self) -> list[int]:
         """Draw a workload, some of the machines that it is on, and others that it may go to."""
-        number = self._draw.randrange(len(self._of_demand) + len(self._of_run))
+        number = self._draw.randrange(self._workloads)
         demands = len(self._of_demand)
         if number < demands:
             own, others = self._plan.machines_of_demand(number), self._of_demand[number]
