@@ -1,5 +1,7 @@
 """Which periods are alike enough to be added up."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from solver.milp.clusters import Clusters, Floats, Ints
@@ -10,16 +12,19 @@ MANY_PERIODS = 120
 CLUSTERS = 40
 """So many cost a fifth of a percent of the bound, of 168 hours, and a tenth of the time."""
 _SAME = 1e-12
+_PARTED = 0.5
+"""So much of a load, from nothing to the largest, is it to be parted or not."""
 
 
-def clusters_of(sets: Sets, clusters: int) -> Clusters:
+def clusters_of(sets: Sets, clusters: int, parted: Iterable[Ints] = ()) -> Clusters:
     """Put periods with like loads together: split where they differ most, until there are enough.
 
-    To be in the window of a run or not counts as much as a load of nothing or the largest one.
+    To be in the window of a run or not counts as much as a load of nothing or the largest one, to
+    be among some `parted` periods half as much.
     Periods that differ in what is owned, or what commitments are active, are never together. More
     clusters are parts of those of fewer.
     """
-    alike = _loads_and_windows(sets)
+    alike = np.vstack([_loads_and_windows(sets), *(_are_in(sets, own) for own in parted)])
     parts = _that_may_be_together(sets)
     while len(parts) < clusters:
         spreads = [float(alike[:, own].var(axis=1).sum()) * len(own) for own in parts]
@@ -45,6 +50,10 @@ def _loads_and_windows(sets: Sets) -> Floats:
     for number, (_, window) in enumerate(windows, start=len(sets.demands)):
         alike[number, list(window)] = 1.0
     return alike
+
+
+def _are_in(sets: Sets, periods: Ints) -> Floats:
+    return np.where(np.isin(np.arange(len(sets.periods)), periods), _PARTED, 0.0)
 
 
 def _that_may_be_together(sets: Sets) -> list[Ints]:

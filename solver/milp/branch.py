@@ -13,19 +13,20 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
 from solver.milp.alike_periods import clusters_of
 from solver.milp.alone import Alone
-from solver.milp.beside import Beside
+from solver.milp.beside import shared
 from solver.milp.clashes import clashes
 from solver.milp.coarse import Coarse, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
+from solver.milp.gains import Gains, Tried
 from solver.milp.leaves import Leaf, Leaves, Searched
 from solver.milp.linear import LinearPlan, LinearResult
 from solver.milp.parts import arrays_of
+from solver.milp.pieces import pieces, stretches, times_to_begin
 from solver.milp.program import Program
 from solver.milp.questions import Answers, questions_of, split
 from solver.milp.rows import Rows, some_of
@@ -67,10 +68,6 @@ class _Node:
     cuts: tuple[Rows, ...] | None = field(compare=False, default=None)
     nodes: int = field(compare=False, default=_FIRST_NODES)
 
-    @property
-    def is_leaf(self) -> bool:
-        return all(len(one) == 1 for one in self.answers)
-
 
 @dataclass(frozen=True, slots=True)
 class Branched:
@@ -97,7 +94,9 @@ def branch(
     aim = _Aim(known_usd, limits, watch or Watch())
     if clusters is None:
         clusters = _CLUSTERS_OF_MANY if len(program.sets.groups) > _MANY_GROUPS else _CLUSTERS
-    tree = _Tree(program, coarse(program, clusters_of(program.sets, clusters)), aim, clock)
+    program = replace(program, families=(*program.families, *pieces(program)))
+    added_up = clusters_of(program.sets, clusters, stretches(program.sets))
+    tree = _Tree(program, coarse(program, added_up), aim, clock)
     tree.grow()
     return Branched(tree.bound_usd(), tree.best)
 
@@ -124,13 +123,15 @@ class _Aim:
 class _Step:
     """What came of a node: what is left to do, the cuts and the plan that were found.
 
-    `closed_usd` is what a plan of a part that is left as it is costs at least.
+    `closed_usd` is what a plan of a part that is left as it is costs at least; `tried` which part
+    of the gap was closed where questions were looked at that need not be answered.
     """
 
     nodes: list[_Node]
     closed_usd: float = math.inf
     solution: Solution | None = None
     cuts: list[_Cut] = field(default_factory=list)
+    tried: list[tuple[Tried, float]] = field(default_factory=list)
 
 
 class _Tree:
@@ -143,7 +144,7 @@ class _Tree:
     def __init__(self, program: Program, smaller: Coarse, aim: _Aim, clock: Monotonic) -> None:
         self.program, self.coarse, self.clock = program, smaller, clock
         self.limits, self.watch = aim.limits, aim.watch
-        self.questions = questions_of(program)
+        self.questions = questions_of(program, times_to_begin(program.sets))
         self.answers = np.concatenate([own for one in self.questions for own in one.answers])
         self.arrays = arrays_of(program)
         self.alone = Alone(self.arrays, self.questions, self.limits, self.watch)
@@ -155,6 +156,7 @@ class _Tree:
         self.open: list[_Node] = []
         self.leaves: list[_Node] = []
         self.count = 0
+        self.gains = Gains(self.questions)
 
     @property
     def enough_usd(self) -> float:
@@ -194,11 +196,8 @@ class _Tree:
             ]
         )
 
-    def _searched(self, nodes: Sequence[_Node]) -> list[_Step]:
-        """Look for better plans in leaves."""
-        return [self._step(node, one) for node, one in zip(nodes, self._found(nodes), strict=True)]
-
     def _found(self, nodes: Sequence[_Node]) -> list[Searched]:
+        """Look for better plans in leaves."""
         leaves = []
         for node in nodes:
             upper = self.arrays.upper.copy()
@@ -224,23 +223,16 @@ class _Tree:
         A worker's relaxed program ends where it was with the node before: so each has its own.
         """
         if nodes[0].cuts is not None:
-            return self._searched(nodes)
+            found = zip(nodes, self._found(nodes), strict=True)
+            return [self._step(node, one) for node, one in found]
         steps: dict[int, _Step] = {}
         every = list(enumerate(nodes))
-        own = [every[at::_WORKERS] for at in range(_WORKERS)]
+        own = [(one, every[at::_WORKERS]) for at, one in enumerate(workers)]
 
-        def work(worker: _Worker, some: Sequence[tuple[int, _Node]]) -> bool:
-            for at, node in some:
-                steps[at] = worker.solved(node)
-            return True
+        def work(worker: _Worker, some: Sequence[tuple[int, _Node]]) -> None:
+            steps.update((at, worker.solved(node)) for at, node in some)
 
-        others = [
-            Beside(partial(work, worker, some))
-            for worker, some in zip(workers[1:], own[1:], strict=True)
-        ]
-        work(workers[0], own[0])
-        for one in others:
-            one.result()
+        shared(own, lambda job: work(*job))
         for at, worker in enumerate(workers):
             for number, step in sorted(steps.items()):
                 if number % _WORKERS != at:
@@ -260,6 +252,8 @@ class _Tree:
     def _take_in(self, steps: Sequence[_Step]) -> None:
         for step in steps:
             self.closed_usd = min(self.closed_usd, step.closed_usd)
+            for key, part in step.tried:
+                self.gains.learn(key, part)
             if step.solution is not None:
                 usd = float(self.program.cost @ step.solution.values)
                 if usd < self.usd:
@@ -306,13 +300,39 @@ class _Worker:
             return step
         if plan is None:
             step.nodes = [replace(node, cuts=())]
-        elif node.is_leaf:
-            step.nodes = [replace(node, cuts=self._binding())]
-        else:
-            values = self.tree.coarse.spread(plan.values)
-            parts = split(node.answers, self.tree.questions, values)
-            step.nodes = [replace(node, answers=one) for one in parts]
+            return step
+        values = self.tree.coarse.spread(plan.values)
+        step.nodes = self._split(node, values, step) or [replace(node, cuts=self._binding())]
         return step
+
+    def _split(self, node: _Node, values: Floats, step: _Step) -> list[_Node] | None:
+        """Split a node in two, by when a run begins only where that closes part of the gap."""
+        questions = self.tree.questions
+        never = self.tree.gains.vain(values)
+        while (found := split(node.answers, questions, values, never=never)) is not None:
+            halves = [replace(node, answers=one) for one in found.answers]
+            if questions[found.question].when is None:
+                return halves
+            halves = [self._looked_at(one) for one in halves]
+            gap_usd = self.tree.enough_usd - node.bound_usd
+            part = (min(one.bound_usd for one in halves) - node.bound_usd) / gap_usd
+            step.tried.append((self.tree.gains.key(found.question, values), min(part, 1.0)))
+            if self.tree.gains.is_worth(part):
+                return halves
+            never = never | {found.question}
+        return None
+
+    def _looked_at(self, node: _Node) -> _Node:
+        """Bound a node by its relaxed program as it is."""
+        self._cap(node)
+        result = self._solved(node)
+        if result.is_infeasible:
+            return replace(node, bound_usd=math.inf)
+        return (
+            node
+            if result.plan is None
+            else replace(node, bound_usd=max(node.bound_usd, result.plan.usd))
+        )
 
     def _bounded(self, node: _Node, *, is_root: bool) -> tuple[float, LinearPlan | None]:
         """Solve the relaxed program, and again with the cuts that it misses while they gain."""
@@ -374,8 +394,7 @@ class _Worker:
             if end > len(self.row_usd):
                 break
             binds = np.abs(self.row_usd[start:end]) > _BINDING
-            which = np.flatnonzero(binds[cut.row_of])
-            if len(which):
+            if len(which := np.flatnonzero(binds[cut.row_of])):
                 binding.append(some_of(cut.rows, which))
             start = end
         return tuple(binding)

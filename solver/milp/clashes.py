@@ -163,9 +163,13 @@ class _Plan:
                 yield _Clash(machine, periods, slots, *self._rounded(filling), owned)
 
     def _slots_in(self, option: int, periods: Ints) -> int:
-        """Count in how many of some periods an option is up at least."""
+        """Count in how many of some periods an option is up at least, in one piece if it has to."""
         one = self.sets.run_options[option]
-        return one.slots_needed - len(set(one.window) - set(periods.tolist()))
+        if self.sets.runs[one.run].restartable:
+            return one.slots_needed - len(set(one.window) - set(periods.tolist()))
+        within = np.r_[0, np.cumsum(np.isin(one.window, periods))]
+        slots = min(one.slots_needed, len(one.window))
+        return int((within[slots:] - within[:-slots]).min())
 
     def _filling(self, machine: int, periods: Ints, share: float) -> Iterator[_Filling]:
         """Choose the blocks that are up in all periods and clash, with what they take of nodes."""

@@ -20,7 +20,15 @@ from solver.milp.sets import Floats
 from solver.milp.variables import Ints
 
 _BY_PERIOD = frozenset(
-    {"firm_capacity", "spot_capacity", "shared_stock", "run_link", "whole_nodes", "moved_nodes"}
+    {
+        "firm_capacity",
+        "spot_capacity",
+        "shared_stock",
+        "run_link",
+        "run_piece",
+        "whole_nodes",
+        "moved_nodes",
+    }
 )
 """Families whose keys end in a period."""
 _LEFT_OUT = "run_start"

@@ -53,6 +53,28 @@ def test_the_row_of_that_gang() -> None:
     assert rows.lower.tolist() == [-needed]
 
 
+def test_in_one_piece_a_gang_meets_replicas_that_come_by_day() -> None:
+    """It is up for sixteen hours: in pieces by night alone, in one of them for some of the day."""
+    in_pieces, in_one = (
+        _lifted_usd(build_program(build_sets(_by_day_on_two_owned_nodes(restartable=restartable))))
+        for restartable in (True, False)
+    )
+    assert in_pieces == pytest.approx(0.0, abs=1e-6)
+    assert in_one > 1.0
+
+
+def _lifted_usd(program: Program) -> float:
+    """Relax a program, and again with the cuts that are missed while there are any."""
+    linear = LinearProgram(to_proto(program))
+    while True:
+        plan = linear.solve(60).plan
+        assert plan is not None
+        rows = clashes(program, plan.values)
+        if rows is None:
+            return plan.usd
+        linear.add(rows)
+
+
 def test_no_plan_is_cut_off() -> None:
     """Rows that any choice of places misses change the cost of no exact solve."""
     found = changed = 0
@@ -104,4 +126,21 @@ def _on_one_owned_node() -> Case:
         serving=[serving(own, [2.0]), serving(other, [2.0])],
         training=[training(own, nodes=1, tokens_per_s=1.0)],
         owned=[(own, 1)],
+    )
+
+
+def _by_day_on_two_owned_nodes(*, restartable: bool) -> Case:
+    """Make a case where one replica is always up, and another one around noon."""
+    own = offer("10", name="own", gpus=1)
+    return case(
+        workloads(
+            services=[service_entry(1.5, 2)],
+            training=[run_entry(16 * 3600, restartable=restartable)],
+            slot="1 h",
+            policy={"max_groups": 1},
+        ),
+        [own],
+        serving=[serving(own, [1.9])],
+        training=[training(own, nodes=1, tokens_per_s=1.0)],
+        owned=[(own, 2)],
     )
