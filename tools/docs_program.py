@@ -16,6 +16,7 @@ from solver.milp import (
     narrow,
     optimize,
     outprice,
+    pieces,
     prune,
     relax,
     sets,
@@ -38,7 +39,7 @@ in one region), k size class, c kind, g group, m machine, o offer, p commitment,
 a run option, q quota, n stock, t period.
 """
 _STEPS = (prune, outprice, churn, relax, narrow, optimize, branch, coarse, search, solve)
-_CUTS = (clashes.clashes,)
+_CUTS = (clashes.clashes, pieces.pieces)
 _MATH = re.compile(r"^(    |Σ)|    ∀ ")
 
 

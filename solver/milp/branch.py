@@ -2,10 +2,10 @@
 
 HiGHS branches on one column at a time, and its relaxed programs mix a run over many machines. Here
 a *node* says which answers each question still has: the places of a run (a machine, firm or spot),
-the kinds of a demand. Nodes are bounded by the relaxed program, the lowest bound first, with cuts
-that hold everywhere and bite once a run has one place (`clashes`). Where every question has one
-answer, what is left falls into parts, and HiGHS looks in each for a plan that is better than the
-best (`leaves`); mostly it finds soon that there is none.
+the kinds of a demand; when a run begins, where that gains (`gains`). Nodes are bounded by the
+relaxed program, the lowest bound first, with cuts that bite once a run has one place (`clashes`).
+Where every question has one answer, what is left falls into parts, and HiGHS looks in each for a
+plan that is better than the best (`leaves`); mostly it finds soon that there is none.
 """
 
 import heapq

@@ -58,11 +58,12 @@ def clashes(program: Program, values: Floats) -> Rows | None:
 
     H are periods of the window of run j in which all blocks S are up, A_b what b takes of a node of
     m there at least, W the most owned nodes. Option a is up in s_a periods of H at least: those
-    that it needs, less those of its window outside H; s = max s_a. In each of them bought and owned
-    nodes hold the gang and the blocks that are on m, which take N + Σ φ(A_b) · replicas[b on m] − M
-    nodes at least; that is added up over s_a of them. With one kind a demand in S, φ rounds to
-    N = ⌈Σ A_b⌉ whole nodes, and M = Σ φ(A_b) (see `fills.rounded`). Else φ(α) = α, and N = M has
-    the largest kind of each demand. In nodes times slots on both sides.
+    that it needs, less those of its window outside H, or in one piece, wherever that is; s = max
+    s_a. In each of them bought and owned nodes hold the gang and the blocks that are on m, which
+    take N + Σ φ(A_b) · replicas[b on m] − M nodes at least; that is added up over s_a of them. With
+    one kind a demand in S, φ rounds to N = ⌈Σ A_b⌉ whole nodes, and M = Σ φ(A_b) (see
+    `fills.rounded`). Else φ(α) = α, and N = M has the largest kind of each demand. In nodes times
+    slots on both sides.
     """
     plan = _Plan(program, values)
     found = [one for one in plan.worst() if one is not None]

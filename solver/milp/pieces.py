@@ -53,7 +53,10 @@ def pieces(program: Program) -> tuple[Rows, Rows]:
 
 
 def times_to_begin(sets: Sets) -> dict[int, list[Ints]]:
-    """Cut the periods in which each run in one piece may begin into stretches, by run."""
+    """Cut the periods in which each run in one piece may begin into stretches, by run.
+
+    All options of a run have one window: those that need less of it may begin later, too.
+    """
     begins: dict[int, Ints] = {}
     for _, one in _in_one_piece(sets):
         begins[one.run] = max(_begins(one), begins.get(one.run, _NONE), key=len)
