@@ -18,7 +18,7 @@ import numpy as np
 
 from solver.milp.alike_periods import clusters_of
 from solver.milp.alone import Alone
-from solver.milp.beside import shared
+from solver.milp.beside import WORKERS, shared
 from solver.milp.clashes import clashes
 from solver.milp.coarse import Coarse, coarse
 from solver.milp.constraints.whole_nodes import whole_nodes
@@ -26,9 +26,9 @@ from solver.milp.gains import Gains, Tried
 from solver.milp.leaves import Leaf, Leaves, Searched
 from solver.milp.linear import LinearPlan, LinearResult
 from solver.milp.parts import arrays_of
-from solver.milp.pieces import pieces, stretches, times_to_begin
+from solver.milp.pieces import contested, pieces, stretches, times_to_begin
 from solver.milp.program import Program
-from solver.milp.questions import Answers, questions_of, split
+from solver.milp.questions import Answers, Question, questions_of, split
 from solver.milp.rows import Rows, some_of
 from solver.milp.separate import missed_fills
 from solver.milp.sets import Floats
@@ -37,7 +37,7 @@ from solver.milp.variables import Ints
 from solver.milp.watch import Watch
 
 Monotonic = Callable[[], float]
-_WORKERS = 2
+_Asked = tuple[Program, Coarse, tuple[Question, ...]]
 _AT_ONCE = 6
 _ROUNDS = 8
 _ROOT_ROUNDS = 4
@@ -94,9 +94,11 @@ def branch(
     aim = _Aim(known_usd, limits, watch or Watch())
     if clusters is None:
         clusters = _CLUSTERS_OF_MANY if len(program.sets.groups) > _MANY_GROUPS else _CLUSTERS
-    program = replace(program, families=(*program.families, *pieces(program)))
-    added_up = clusters_of(program.sets, clusters, stretches(program.sets))
-    tree = _Tree(program, coarse(program, added_up), aim, clock)
+    runs = contested(program, known_usd)
+    program = replace(program, families=(*program.families, *pieces(program, runs)))
+    smaller = coarse(program, clusters_of(program.sets, clusters, stretches(program.sets, runs)))
+    questions = questions_of(program, times_to_begin(program.sets, runs))
+    tree = _Tree((program, smaller, questions), aim, clock)
     tree.grow()
     return Branched(tree.bound_usd(), tree.best)
 
@@ -141,15 +143,13 @@ class _Tree:
     gives the same plan, however fast each of them was.
     """
 
-    def __init__(self, program: Program, smaller: Coarse, aim: _Aim, clock: Monotonic) -> None:
-        self.program, self.coarse, self.clock = program, smaller, clock
-        self.limits, self.watch = aim.limits, aim.watch
-        self.questions = questions_of(program, times_to_begin(program.sets))
+    def __init__(self, of: _Asked, aim: _Aim, clock: Monotonic) -> None:
+        self.program, self.coarse, self.questions, self.clock = *of, clock
+        self.usd, self.limits, self.watch = aim.known_usd, aim.limits, aim.watch
         self.answers = np.concatenate([own for one in self.questions for own in one.answers])
-        self.arrays = arrays_of(program)
+        self.arrays = arrays_of(self.program)
         self.alone = Alone(self.arrays, self.questions, self.limits, self.watch)
         self.search = Leaves(self.arrays, self.answers, self.limits, self.watch)
-        self.usd = aim.known_usd
         self.best: Solution | None = None
         self.closed_usd = math.inf
         self.ends_at = clock() + aim.limits.time_limit_s
@@ -178,7 +178,7 @@ class _Tree:
         every = tuple(frozenset(range(len(one.answers))) for one in self.questions)
         root = _Worker(self)
         self._take_in([root.solved(_Node(0.0, 0, every), is_root=True)])
-        workers = [root.with_binding() for _ in range(_WORKERS)]
+        workers = [root.with_binding() for _ in range(WORKERS)]
         while self.left_s() > 0 and not self.watch.is_ended():
             nodes = self._next()
             if not nodes:
@@ -227,7 +227,7 @@ class _Tree:
             return [self._step(node, one) for node, one in found]
         steps: dict[int, _Step] = {}
         every = list(enumerate(nodes))
-        own = [(one, every[at::_WORKERS]) for at, one in enumerate(workers)]
+        own = [(one, every[at::WORKERS]) for at, one in enumerate(workers)]
 
         def work(worker: _Worker, some: Sequence[tuple[int, _Node]]) -> None:
             steps.update((at, worker.solved(node)) for at, node in some)
@@ -235,7 +235,7 @@ class _Tree:
         shared(own, lambda job: work(*job))
         for at, worker in enumerate(workers):
             for number, step in sorted(steps.items()):
-                if number % _WORKERS != at:
+                if number % WORKERS != at:
                     worker.add(step.cuts)
         return [step for _, step in sorted(steps.items())]
 

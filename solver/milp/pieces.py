@@ -6,7 +6,7 @@ in all hours in between: these nodes nobody else has.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from statistics import median_low
 
 import numpy as np
@@ -16,23 +16,40 @@ from solver.milp.rows import Entries, Key, Rows, entries, rows_of
 from solver.milp.sets import RunOption, Sets
 from solver.milp.variables import Ints
 
+_MUCH = 0.2
 _OF_A_RUN = 6
 _MOST_STRETCHES = 16
 """A stretch is a sixteenth of the times to begin, or a sixth of the time that is mostly needed."""
 
 
-def pieces(program: Program) -> tuple[Rows, Rows]:
+def contested(program: Program, known_usd: float) -> frozenset[int]:
+    """List the runs in one piece that owned nodes worth a fifth of a known plan may be kept for.
+
+    As many nodes for as long would cost so much on demand. When other runs begin matters little.
+    """
+    columns, sets = program.columns, program.sets
+    usd = columns.on_demand_nodes.of(program.cost)
+    return frozenset(
+        one.run
+        for _, one in _in_one_piece(sets, None)
+        for window in [list(one.window)]
+        for owned in [min(one.nodes, max(sets.machines[one.machine].owned))]
+        if owned * one.slots_needed * usd[one.machine, window].mean() >= _MUCH * known_usd
+    )
+
+
+def pieces(program: Program, runs: Collection[int] | None = None) -> tuple[Rows, Rows]:
     """Keep a gang up for as long as its run takes from when it begins, and let it begin in time.
 
         run_piece    gang_up[a,t] ≥ Σ_{τ ∈ (t − n_a, t]} gang_start[a,τ]    ∀ t ∈ window[a]
         run_once     Σ_{τ ∈ begins[a]} gang_start[a,τ] ≥ option_used[a]
-        ∀ a ∈ options of runs not restartable
+        ∀ a ∈ options of some runs not restartable
 
     n_a are slots_needed[a], and begins[a] the slots after which as many are left of the window.
     Implied by run_contiguous, run_work and integrality.
     """
     sets, columns = program.sets, program.columns
-    own = list(_in_one_piece(sets))
+    own = list(_in_one_piece(sets, runs))
     up_keys, up_parts = list[Key](), list[Entries]()
     once_parts = list[Entries]()
     for row, (number, option) in enumerate(own):
@@ -52,34 +69,34 @@ def pieces(program: Program) -> tuple[Rows, Rows]:
     )
 
 
-def times_to_begin(sets: Sets) -> dict[int, list[Ints]]:
+def times_to_begin(sets: Sets, runs: Collection[int] | None = None) -> dict[int, list[Ints]]:
     """Cut the periods in which each run in one piece may begin into stretches, by run.
 
     All options of a run have one window: those that need less of it may begin later, too.
     """
     begins: dict[int, Ints] = {}
-    for _, one in _in_one_piece(sets):
+    for _, one in _in_one_piece(sets, runs):
         begins[one.run] = max(_begins(one), begins.get(one.run, _NONE), key=len)
     return {
         run: [own[at : at + length] for at in range(0, len(own), length)]
-        for run, length in _lengths(sets).items()
+        for run, length in _lengths(sets, runs).items()
         for own in [begins[run]]
     }
 
 
-def stretches(sets: Sets) -> Iterator[Ints]:
+def stretches(sets: Sets, runs: Collection[int] | None = None) -> Iterator[Ints]:
     """Cut the windows of these runs likewise."""
-    windows = {one.run: np.array(one.window) for _, one in _in_one_piece(sets)}
-    for run, length in _lengths(sets).items():
+    windows = {one.run: np.array(one.window) for _, one in _in_one_piece(sets, runs)}
+    for run, length in _lengths(sets, runs).items():
         window = windows[run]
         yield from (window[at : at + length] for at in range(0, len(window), length))
 
 
-def _lengths(sets: Sets) -> dict[int, int]:
+def _lengths(sets: Sets, runs: Collection[int] | None) -> dict[int, int]:
     """Give how long the stretches of each run in one piece are."""
     slots: dict[int, list[int]] = defaultdict(list)
     most: dict[int, int] = {}
-    for _, one in _in_one_piece(sets):
+    for _, one in _in_one_piece(sets, runs):
         slots[one.run].append(one.slots_needed)
         most[one.run] = max(len(_begins(one)), most.get(one.run, 0))
     return {
@@ -88,11 +105,15 @@ def _lengths(sets: Sets) -> dict[int, int]:
     }
 
 
-def _in_one_piece(sets: Sets) -> Iterator[tuple[int, RunOption]]:
-    """Give the options of runs that cannot be restarted, which have the time that they need."""
+def _in_one_piece(sets: Sets, runs: Collection[int] | None) -> Iterator[tuple[int, RunOption]]:
+    """Give the options of runs that cannot be restarted, which have the time that they need.
+
+    Of some runs, or of all where none are named.
+    """
     for number, option in enumerate(sets.run_options):
         may_end = option.slots_needed <= len(option.window)
-        if may_end and not sets.runs[option.run].restartable:
+        is_asked = runs is None or option.run in runs
+        if is_asked and may_end and not sets.runs[option.run].restartable:
             yield number, option
 
 

@@ -8,6 +8,7 @@ from one_kind_sets import one_kind_sets
 from solving import objective_usd, same_cost, solution_of
 
 from solver.milp.branch import branch
+from solver.milp.pieces import contested, times_to_begin
 from solver.milp.program import Program, build_program
 from solver.milp.questions import questions_of
 from solver.milp.solve import Limits
@@ -26,14 +27,16 @@ def drawn() -> list[tuple[Program, float]]:
 
 @pytest.mark.parametrize("clusters", [1, 40])
 def test_it_finds_the_cheapest_plan_and_proves_it(clusters: int) -> None:
-    tried = 0
+    tried = with_times = 0
     for program, usd in drawn():
         found = branch(program, TOO_DEAR * usd, LIMITS, clusters=clusters)
         assert found.solution is not None
         assert same_cost(objective_usd(program, found.solution), usd)
         assert same_cost(found.bound_usd, usd)
         tried += len(questions_of(program)) > 1
+        with_times += bool(times_to_begin(program.sets, contested(program, TOO_DEAR * usd)))
     assert tried > 20
+    assert with_times > 3
 
 
 def test_where_the_known_plan_is_the_cheapest_it_finds_none() -> None:

@@ -8,10 +8,12 @@ import pytest
 from gang_cases import gang_case
 from one_kind_sets import one_kind_sets
 from solving import EXACT, solution_of
+from tiny_cases import case, offer, run_entry, service_entry, serving, training, workloads
 
+from broker.domain.case import Case
 from solver.milp.build import build_sets
 from solver.milp.linear import LinearProgram
-from solver.milp.pieces import pieces, stretches, times_to_begin
+from solver.milp.pieces import contested, pieces, stretches, times_to_begin
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.questions import questions_of, split
 from solver.milp.sets import Sets
@@ -110,3 +112,35 @@ def test_when_a_run_begins_is_halved_and_need_not_be_asked() -> None:
 
 def _has_a_choice_of_times(sets: Sets) -> bool:
     return any(len(own) > 1 for own in times_to_begin(sets).values())
+
+
+def test_runs_that_owned_nodes_are_kept_for_are_asked_when_they_begin() -> None:
+    """Ten slots of two owned nodes at 5 USD are worth a fifth of 500 USD, and less of more."""
+    program = build_program(build_sets(_two_owned_nodes(restartable=False)))
+    assert contested(program, 500.0) == {0}
+    assert contested(program, 501.0) == set()
+    assert contested(build_program(build_sets(_two_owned_nodes(restartable=True))), 1.0) == set()
+
+
+def test_other_runs_get_no_rows() -> None:
+    program = build_program(build_sets(_two_owned_nodes(restartable=False)))
+    assert [len(rows.keys) for rows in pieces(program, runs=())] == [0, 0]
+    assert all(len(rows.keys) for rows in pieces(program, runs={0}))
+    assert times_to_begin(program.sets, runs=()) == {}
+    assert not list(stretches(program.sets, runs=()))
+
+
+def _two_owned_nodes(*, restartable: bool) -> Case:
+    own = offer("5", name="own", gpus=1)
+    return case(
+        workloads(
+            services=[service_entry(1, 1)],
+            training=[run_entry(10 * 3600, restartable=restartable)],
+            slot="1 h",
+            policy={"max_groups": 1},
+        ),
+        [own],
+        serving=[serving(own, [2.0])],
+        training=[training(own, nodes=3, tokens_per_s=1.0)],
+        owned=[(own, 2)],
+    )
