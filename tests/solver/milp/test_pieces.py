@@ -16,7 +16,7 @@ from solver.milp.linear import LinearProgram
 from solver.milp.pieces import contested, pieces, stretches, times_to_begin
 from solver.milp.program import Program, build_program, to_proto
 from solver.milp.questions import questions_of, split
-from solver.milp.sets import Sets
+from solver.milp.sets import Floats, Sets
 from solver.milp.solve import solve_model
 
 
@@ -31,13 +31,18 @@ def drawn() -> Iterator[Sets]:
     yield from (own for own in gangs if times_to_begin(own))
 
 
-def test_no_plan_breaks_the_rows() -> None:
-    checked = 0
+def plans() -> Iterator[tuple[Program, Floats]]:
+    """Give the programs of those sets that have a plan, and the values of the cheapest."""
     for sets in drawn():
         program = build_program(sets)
         values = solution_of(program).values
-        if not len(values):
-            continue
+        if len(values):
+            yield program, values
+
+
+def test_no_plan_breaks_the_rows() -> None:
+    checked = 0
+    for program, values in plans():
         for rows in pieces(program):
             sums = np.bincount(
                 rows.entries.row,
@@ -78,12 +83,8 @@ def test_stretches_are_all_periods_of_a_window_once() -> None:
 
 def test_a_run_begins_in_one_of_its_stretches() -> None:
     asked = 0
-    for sets in drawn():
-        program = build_program(sets)
-        values = solution_of(program).values
-        if not len(values):
-            continue
-        for question in questions_of(program, times_to_begin(sets)):
+    for program, values in plans():
+        for question in questions_of(program, times_to_begin(program.sets)):
             if question.when is not None:
                 assert question.shares(values).round(6).tolist().count(1.0) == 1
                 asked += 1
