@@ -60,7 +60,7 @@ class Coarse:
 
     def relaxed(self) -> LinearProgram:
         """Make a linear program of it, which may then grow."""
-        return LinearProgram(self.copy())
+        return LinearProgram(self.copy(), presolves=False)
 
     def copy(self) -> model_pb2.ModelProto:
         """Copy the message: whoever solves it changes it."""
@@ -71,6 +71,13 @@ class Coarse:
     def spread(self, values: Floats) -> Floats:
         """Share values out evenly over the columns of the large program."""
         return np.asarray((values / self.members)[self.column_of])
+
+    def family_of(self, program: Program) -> Ints:
+        """Give the number of each row's family in the large program."""
+        found = np.zeros(self.rows, dtype=np.int64)
+        for number, own in enumerate(_split(self.row_of, program)):
+            found[own[own >= 0]] = number
+        return found
 
     def lifted(self, program: Program, plan: LinearPlan) -> LinearPlan:
         """Read a plan of it as one of the large program: its duals keep all that duals must.

@@ -15,6 +15,7 @@ from ortools.math_opt import (
     model_update_pb2,
     parameters_pb2,
     result_pb2,
+    solution_pb2,
     sparse_containers_pb2,
 )
 from ortools.math_opt.core.python import solver as core
@@ -35,12 +36,16 @@ PRIMAL_SIMPLEX = parameters_pb2.LP_ALGORITHM_PRIMAL_SIMPLEX
 
 @dataclass(frozen=True, slots=True)
 class LinearPlan:
-    """A relaxed optimum: dollars, values and reduced costs by column, duals by row."""
+    """A relaxed optimum: dollars, values and reduced costs by column, duals by row.
+
+    `basis` is where the simplex ended.
+    """
 
     usd: float
     values: Floats
     reduced_usd: Floats
     row_usd: Floats
+    basis: solution_pb2.BasisProto | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +60,14 @@ class LinearResult:
 class LinearProgram:
     """A program without whole numbers; rows may be added and columns capped between solves."""
 
-    def __init__(self, proto: model_pb2.ModelProto, solver: int = GLOP) -> None:
-        """Relax a model; it is changed in place."""
+    def __init__(
+        self, proto: model_pb2.ModelProto, solver: int = GLOP, *, presolves: bool = True
+    ) -> None:
+        """Relax a model; it is changed in place.
+
+        What is solved again and again is not to be presolved each time: that drops where it was.
+        """
+        self._presolves = presolves
         count = len(proto.variables.ids)
         proto.variables.integers[:] = [False] * count
         self._columns = count
@@ -95,13 +106,16 @@ class LinearProgram:
         algorithm: parameters_pb2.LPAlgorithmProto.ValueType = DUAL_SIMPLEX,
         *,
         may_stall: bool = True,
+        basis: solution_pb2.BasisProto | None = None,
     ) -> LinearResult:
-        """Solve from where the last solve ended; the dual simplex is best after new rows.
+        """Solve from a basis, or where it ended last; after new rows the dual simplex is best.
 
         A simplex that takes more steps than there are rows and columns mostly ends in nothing,
         after many more: one that may not stall gives up there.
         """
         parameters = parameters_pb2.SolveParametersProto(lp_algorithm=algorithm)
+        if not self._presolves:
+            parameters.presolve = parameters_pb2.EMPHASIS_OFF
         if not may_stall:
             parameters.iteration_limit = _most_steps(self._rows, self._columns)
         parameters.time_limit.FromTimedelta(
@@ -110,7 +124,7 @@ class LinearProgram:
         try:
             result = self._solver.solve(
                 parameters,
-                model_parameters_pb2.ModelSolveParametersProto(),
+                model_parameters_pb2.ModelSolveParametersProto(initial_basis=basis),
                 None,
                 callback_pb2.CallbackRegistrationProto(),
                 None,
@@ -135,6 +149,7 @@ class LinearProgram:
                 values=dense(primal.variable_values, self._columns),
                 reduced_usd=dense(dual.reduced_costs, self._columns),
                 row_usd=dense(dual.dual_values, self._rows),
+                basis=result.solutions[0].basis,
             )
         )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from solver.milp.clusters import Clusters
+from solver.milp.column_names import kinds_in, machines_in
 from solver.milp.fills import joined
 from solver.milp.firm_shares import firm_shares
 from solver.milp.pairs import Pairs
@@ -93,10 +94,8 @@ class Market:
     def round_up(self, program: Program, ends_at: float, clock: Monotonic) -> bool:
         """Round up what the smaller program holds in parts of nodes; say whether that is new."""
         small = program.sets
-        kind_at = {id(one): number for number, one in enumerate(self.sets.kinds)}
-        machine_at = {machine.key: number for number, machine in enumerate(self.sets.machines)}
-        kinds = {number: kind_at[id(one)] for number, one in enumerate(small.kinds)}
-        machines = {number: machine_at[one.key] for number, one in enumerate(small.machines)}
+        kinds = dict(enumerate(kinds_in(small, self.sets).tolist()))
+        machines = dict(enumerate(machines_in(small, self.sets).tolist()))
         fills = tighter_fills(program, ends_at, clock, small.clusters)
         moved = tuple(one.moved(machines, kinds) for one in fills)
         fills = joined((*self.sets.fills, *moved))

@@ -28,17 +28,20 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from broker.domain.policy import Sharing
 from solver.milp.alike_periods import CLUSTERS, MANY_PERIODS, clusters_of
 from solver.milp.clusters import Clusters
+from solver.milp.column_names import column_names
+from solver.milp.ended import Ended
 from solver.milp.flat_bound import flat_bound
 from solver.milp.market import Inside, Market, first_of
 from solver.milp.price_nodes import NodePrices, node_prices, rows_of_family
 from solver.milp.program import Program, build_program
-from solver.milp.relax import Relaxed, solve_relaxed
+from solver.milp.relax import Relaxed, solve_grown, solve_relaxed
 from solver.milp.sets import Configuration, Floats, Kind, Sets
 from solver.milp.variables import Ints
 
@@ -124,6 +127,7 @@ class _Search:
         self.rounded_usd = -math.inf
         self.usd = math.inf
         self.rounds_up = rounds_up
+        self.ended: Ended | None = None
 
     def run(self) -> Relaxed | None:
         best = flat_bound(self.market)
@@ -145,9 +149,11 @@ class _Search:
     def _look_again(self, best: Relaxed) -> tuple[Relaxed, bool] | None:
         """Solve a round; give the best so far, and whether to go on. Its program is let go of."""
         began = self.clock()
-        found = _solved(self.market, self.inside, self.ends_at - began, self.looks[0])
+        left_s = self.ends_at - began
+        found = _solved(self.market, self.inside, self.ended, self.looks[0], left_s=left_s)
         if found is None:
             return None
+        self.ended = found.solved.ended
         best = _better(best, found.relaxed)
         took_s = self.clock() - began
         is_late = self.clock() + took_s > self.ends_at
@@ -167,7 +173,7 @@ class _Search:
         if not (is_done or (not is_last and self._has_settled(found, best))):
             self.inside = self._crossed(self.inside.beside(found.paying))
             return True
-        rounded = self.inside
+        rounded, self.ended = self.inside, None
         if look.clusters is not None:
             rounded, near = found.kept(_IN_PARTS), found.kept(look.far)
             self.inside = replace(self.inside, groups=near.groups)
@@ -243,13 +249,20 @@ class _Found:
         )
 
 
-def _solved(market: Market, inside: Inside, left_s: float, look: _Look) -> _Found | None:
+def _solved(
+    market: Market, inside: Inside, before: Ended | None, look: _Look, *, left_s: float
+) -> _Found | None:
     """Solve the relaxed program of what is inside, and price the rest with its duals.
 
     The better of two prices counts: those of the duals, and where nothing is bought as outside.
     """
     program = build_program(market.restricted(inside))
-    solved = solve_relaxed(program, left_s, program.sets.clusters)
+    if market.sets.clusters is None:
+        solved = solve_relaxed(program, left_s)
+    else:
+        own = sorted(inside.groups), sorted(inside.options)
+        naming = partial(column_names, program, market=market.sets, inside=own)
+        solved = solve_grown((program, market.sets.clusters), naming, before, left_s)
     if solved is None:
         return None
     duals = _Duals(solved, inside, program)

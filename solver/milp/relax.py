@@ -5,13 +5,16 @@ option whose forced columns alone lift the relaxed cost above a known plan is in
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from ortools.math_opt import parameters_pb2
+from ortools.math_opt import model_pb2, parameters_pb2, solution_pb2
 
 from solver.milp.clusters import Clusters
-from solver.milp.coarse import Coarse, coarse
+from solver.milp.coarse import coarse
+from solver.milp.ended import Ended, Named, carried, ended
 from solver.milp.fills import Fill
 from solver.milp.linear import (
     DUAL_SIMPLEX,
@@ -20,13 +23,17 @@ from solver.milp.linear import (
     PRIMAL_SIMPLEX,
     LinearPlan,
     LinearProgram,
+    LinearResult,
 )
 from solver.milp.program import Program, to_proto
 from solver.milp.sets import Floats
+from solver.milp.variables import Ints
 
-_Way = tuple[int, parameters_pb2.LPAlgorithmProto.ValueType]
+Naming = Callable[[Ints], Ints]
+"""Gives the names of some columns."""
 _MANY_COLUMNS = 50_000
 """Of more, GLOP's primal simplex takes many times as long as HiGHS's dual one; of fewer, a part."""
+_MUCH_NEW = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class Relaxed:
     `values` the relaxed plan.
     `groups` and `options` are those that it was solved over, where those are not all;
     `group_penalty_usd` is that of each group beside its kind's, `alone_penalty_usd` that of each
-    run option where no service is on its machine. `fills` were rounded to whole nodes.
+    run option where no service is on its machine. `fills` were rounded to whole nodes. `ended` is
+    where a program that may grow ended.
     """
 
     bound_usd: float
@@ -54,6 +62,7 @@ class Relaxed:
     group_penalty_usd: Floats | None = None
     alone_penalty_usd: Floats | None = None
     fills: tuple[Fill, ...] = ()
+    ended: Ended | None = None
 
 
 def solve_relaxed(
@@ -65,28 +74,75 @@ def solve_relaxed(
     nothing is known and nothing is claimed. Given `clusters`, their periods are added up, see
     `coarse`: the bound and all penalties then are of the program still, though lower.
     """
-    smaller = None if clusters is None else coarse(program, clusters)
-    ways = _ways(smaller)
-    for solver, algorithm in ways:
-        proto = smaller.copy() if smaller else to_proto(program)
-        is_last = (solver, algorithm) == ways[-1]
-        result = LinearProgram(proto, solver).solve(time_limit_s, algorithm, may_stall=is_last)
-        if result.is_infeasible:
-            return None
-        if result.plan is not None:
-            plan = smaller.lifted(program, result.plan) if smaller else result.plan
-            return _relaxed_of(program, plan)
-        if result.is_out_of_time:
+    if clusters is None:
+        result = _solved(partial(to_proto, program), _AS_IT_IS, time_limit_s)
+        return _read(result.plan, program, result)
+    smaller = coarse(program, clusters)
+    result = _solved(smaller.copy, _ways(len(smaller.members)), time_limit_s)
+    return _read(result.plan and smaller.lifted(program, result.plan), program, result)
+
+
+def solve_grown(
+    of: tuple[Program, Clusters], naming: Naming, before: Ended | None, time_limit_s: float
+) -> Relaxed | None:
+    """Solve a program with periods added up from where it ended when it was smaller, if it was."""
+    program, smaller = of[0], coarse(*of)
+    _, first = np.unique(smaller.column_of, return_index=True)
+    named = Named(smaller.proto, naming(first), smaller.family_of(program))
+    ways = _ways(len(first))
+    if before is not None and (basis := _basis(before, named)) is not None:
+        ways = (_Way(GLOP, PRIMAL_SIMPLEX, basis), *ways)
+    result = _solved(smaller.copy, ways, time_limit_s)
+    found = _read(result.plan and smaller.lifted(program, result.plan), program, result)
+    if found is None or result.plan is None or result.plan.basis is None:
+        return found
+    return replace(found, ended=ended(named, result.plan.basis))
+
+
+def _basis(before: Ended, named: Named) -> solution_pb2.BasisProto | None:
+    """Give where to go on from, unless so much is new that to begin anew is sooner done."""
+    count = len(named.names)
+    if count > _MANY_COLUMNS and count - len(before.names) > _MUCH_NEW * count:
+        return None
+    return carried(before, named)
+
+
+def _solved(
+    fresh: Callable[[], model_pb2.ModelProto], ways: Sequence["_Way"], limit_s: float
+) -> LinearResult:
+    """Solve a program in one way after the other, until one says how it ends."""
+    result = LinearResult()
+    for way in ways:
+        linear = LinearProgram(fresh(), way.solver, presolves=way.basis is None)
+        is_last = way is ways[-1]
+        result = linear.solve(limit_s, way.algorithm, may_stall=is_last, basis=way.basis)
+        if result.plan is not None or result.is_infeasible or result.is_out_of_time:
             break
-    return _nothing_known(program)
+    return result
 
 
-def _ways(smaller: Coarse | None) -> tuple[_Way, ...]:
+def _read(plan: LinearPlan | None, program: Program, result: LinearResult) -> Relaxed | None:
+    if result.is_infeasible:
+        return None
+    return _nothing_known(program) if plan is None else _relaxed_of(program, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A solver, its algorithm, and where it begins."""
+
+    solver: int
+    algorithm: parameters_pb2.LPAlgorithmProto.ValueType
+    basis: solution_pb2.BasisProto | None = None
+
+
+_AS_IT_IS = _Way(GLOP, DUAL_SIMPLEX), _Way(HIGHS, DUAL_SIMPLEX)
+_BY_CLUSTER = _Way(GLOP, PRIMAL_SIMPLEX), _Way(HIGHS, DUAL_SIMPLEX)
+
+
+def _ways(columns: int) -> tuple[_Way, ...]:
     """Give the solvers in the order in which they are tried, the soonest done first."""
-    if smaller is None:
-        return (GLOP, DUAL_SIMPLEX), (HIGHS, DUAL_SIMPLEX)
-    ways: tuple[_Way, ...] = (GLOP, PRIMAL_SIMPLEX), (HIGHS, DUAL_SIMPLEX)
-    return ways if len(smaller.members) < _MANY_COLUMNS else ways[::-1]
+    return _BY_CLUSTER if columns < _MANY_COLUMNS else _BY_CLUSTER[::-1]
 
 
 def _nothing_known(program: Program) -> Relaxed:
