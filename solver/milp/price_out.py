@@ -58,7 +58,7 @@ _MOST_ROUNDS = 60
 _ROUNDING_GAIN = 1e-3
 _SOLVES_AFTER_ROUNDING = 3
 _SETTLED = 1e-3
-_PROVEN = 0.9
+_PROVEN = 0.985
 """A look is enough for the next one once its plan changes by so little, and so much is proven."""
 _IN_PARTS = 1e-4
 """Rounded up is what costs no more than such a share of the bound, so that it is soon done."""
@@ -91,7 +91,7 @@ class _Look:
 
 _SMALL = (_Look(None, 1e-6, 4, math.inf),)
 _LARGE = (
-    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False, next_takes=4.0),
+    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False, next_takes=2.0),
     _Look(24, 2e-3, 32, 1e-3, 2e-3),
     _Look(CLUSTERS, 2e-3, 32, 1e-3, 2e-3),
 )

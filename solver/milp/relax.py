@@ -33,7 +33,8 @@ Naming = Callable[[Ints], Ints]
 """Gives the names of some columns."""
 _MANY_COLUMNS = 50_000
 """Of more, GLOP's primal simplex takes many times as long as HiGHS's dual one; of fewer, a part."""
-_MUCH_NEW = 0.1
+_MUCH_NEW = 0.3
+"""Where so much of many columns is new, the plan of before is far from what is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
