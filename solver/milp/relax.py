@@ -111,13 +111,17 @@ def _basis(before: Ended, named: Named) -> solution_pb2.BasisProto | None:
 def _solved(
     fresh: Callable[[], model_pb2.ModelProto], ways: Sequence["_Way"], limit_s: float
 ) -> LinearResult:
-    """Solve a program in one way after the other, until one says how it ends."""
+    """Solve a program in one way after the other, until one says how it ends.
+
+    One that grew has the plan that it had, so none that says there is none is believed of it.
+    """
     result = LinearResult()
     for way in ways:
         linear = LinearProgram(fresh(), way.solver, presolves=way.basis is None)
         is_last = way is ways[-1]
         result = linear.solve(limit_s, way.algorithm, may_stall=is_last, basis=way.basis)
-        if result.plan is not None or result.is_infeasible or result.is_out_of_time:
+        is_without_plan = result.is_infeasible and way.basis is None
+        if result.plan is not None or is_without_plan or result.is_out_of_time:
             break
     return result
 
