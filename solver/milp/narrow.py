@@ -61,16 +61,25 @@ def promising(sets: Sets, relaxed: Relaxed, start: Start = NOWHERE) -> Sets:
     )
     if not is_known:
         options |= _on_shared(sets, relaxed)
-    begun = {at for at, one in enumerate(sets.groups) if _name_of(sets, one) in start.kinds}
-    kinds |= {sets.groups[number].kind for number in begun}
-    options |= {
-        number
-        for number, one in enumerate(sets.run_options)
-        if _option_name(sets, one) in start.options
-    }
-    near = begun | _near(sets, relaxed, is_known=is_known)
+    begun_groups, begun_options = _begun(sets, start)
+    kinds |= {sets.groups[number].kind for number in begun_groups}
+    near = begun_groups | _near(sets, relaxed, is_known=is_known)
     groups = {number for number in near if sets.groups[number].kind in kinds}
-    return restricted(sets, groups, options)
+    return restricted(sets, groups, options | begun_options)
+
+
+def begun(sets: Sets, start: Start) -> Sets:
+    """Keep what an earlier plan chose alone."""
+    return restricted(sets, *_begun(sets, start))
+
+
+def _begun(sets: Sets, start: Start) -> tuple[set[int], set[int]]:
+    """Find the groups and the run options that an earlier plan chose."""
+    groups, options = sets.groups, sets.run_options
+    return (
+        {at for at, one in enumerate(groups) if _name_of(sets, one) in start.kinds},
+        {at for at, one in enumerate(options) if _option_name(sets, one) in start.options},
+    )
 
 
 def _on_shared(sets: Sets, relaxed: Relaxed) -> set[int]:

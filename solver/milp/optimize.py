@@ -17,6 +17,7 @@ from broker.domain.plan import (
     SMALLEST_GAP,
     Status,
 )
+from solver.milp.begun import plan_begun
 from solver.milp.branch import branch
 from solver.milp.build import build_sets
 from solver.milp.churn import weighs_churn
@@ -212,8 +213,9 @@ def _first_plan(sets: Sets, relaxed: Relaxed, limits: Limits, clock: Monotonic) 
         relaxed = one_kind
     narrow = build_program(promising(sets, relaxed, limits.start))
     part = replace(limits, time_limit_s=limits.time_limit_s * _FIRST_PLAN_SHARE)
+    begun = plan_begun(narrow, part, clock)
     solution = first_plan(narrow, part, relaxed.bound_usd, clock)
-    return Known(narrow, solution) if is_plan(solution) else None
+    return better(begun, Known(narrow, solution)) if is_plan(solution) else begun
 
 
 def _next(
