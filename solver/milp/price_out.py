@@ -91,7 +91,7 @@ class _Look:
 
 _SMALL = (_Look(None, 1e-6, 4, math.inf),)
 _LARGE = (
-    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False, next_takes=2.0),
+    _Look(12, 1e-2, 16, 1e-3, 5e-4, rounds_up=False, next_takes=4.0),
     _Look(24, 2e-3, 32, 1e-3, 2e-3),
     _Look(CLUSTERS, 2e-3, 32, 1e-3, 2e-3),
 )
