@@ -1,5 +1,6 @@
 """The plan of before is where a search begins: placed anew at the prices of now."""
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,15 +22,20 @@ from solver.milp.narrow import promising
 from solver.milp.optimize import _first_plan, _relaxed, optimize
 from solver.milp.optimum import Optimum
 from solver.milp.program import build_program
+from solver.milp.sets import with_one_kind
 from solver.milp.solve import Limits
 from solver.milp.start import NOWHERE, Start
 
 EXACT = Limits(1e-6, 30.0)
 
 
-def one_kind(of: Case) -> Case:
-    policy = of.workloads.policy.model_copy(update={"max_groups": 1})
-    return replace(of, workloads=of.workloads.model_copy(update={"policy": policy}))
+@pytest.fixture(scope="module", autouse=True)
+def ended() -> Iterator[None]:
+    """Wait for solvers that go on beside: one that runs as the process ends takes it down."""
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(40)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +45,7 @@ def planned() -> list[tuple[Case, Optimum, Start]]:
 
 def _planned() -> Iterator[tuple[Case, Optimum, Start]]:
     cases = [*(random_case(seed, machines=(4, 6)) for seed in range(20)), *map(wide_case, range(6))]
-    for of in map(one_kind, cases):
+    for of in map(with_one_kind, cases):
         optimum = optimize(of, EXACT)
         if optimum.status is not Status.INFEASIBLE:
             yield of, optimum, Start.of(bare_plan(optimum, of))
